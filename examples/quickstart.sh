@@ -1,0 +1,18 @@
+#!/bin/sh
+# From a checkout to an answer: installs what is missing (Debian 12, Ubuntu), builds the module, opens
+# the dump in tests/dumps and prints what takes its heap.
+#
+#   examples/quickstart.sh [CORE]     CORE: a dump of your own
+set -eu
+cd "$(dirname "$0")/.."
+tests/install_deps.sh
+cmake --preset release -G Ninja -DCLRDB_TESTS=OFF > /dev/null
+cmake --build --preset release
+
+core=${1:-build/release/ws11.core}
+[ -n "${1:-}" ] || [ -f "$core" ] || zstd -q -d tests/dumps/ws11.core.zst -o "$core"
+CLRDB_MODULE=$PWD/build/release/clrdb.so ext/clrdb.sh -box "$core" "
+    SELECT runtime_version, gc_mode, object_count, object_bytes, complete FROM dump_info;
+    SELECT name, object_count, total_size FROM type_stats ORDER BY total_size DESC LIMIT 10"
+echo
+echo "Go on with:  CLRDB_MODULE=$PWD/build/release/clrdb.so ext/clrdb.sh $core"

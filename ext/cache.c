@@ -1,0 +1,252 @@
+/*
+ * Orders and indexes that tables keep with a dump. An index is one sorted array of (key, row): it
+ * is built at once, looked up by binary search, and small, because the lists behind it are: types,
+ * modules, segments, threads, regions. Objects have indexes of their own (heap/index.c, postings).
+ */
+#include "cache.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+
+/* --- Indexes --------------------------------------------------------------------------------- */
+
+bool clr_lookup_add(struct clr_lookup *index, uint64_t key, uint32_t row)
+{
+    if (!clr_grow(&index->entries, index->count, &index->room, sizeof *index->entries))
+        return false;
+    index->entries[index->count++] = (struct clr_lookup_entry){(int64_t)key, row};
+    return true;
+}
+
+static int compare_entries(const void *left, const void *right)
+{
+    const struct clr_lookup_entry *a = left, *b = right;
+    if (a->key != b->key)
+        return a->key < b->key ? -1 : 1;
+    return (a->row > b->row) - (a->row < b->row);
+}
+
+void clr_lookup_sort(struct clr_lookup *index)
+{
+    if (index->count > 1)
+        qsort(index->entries, index->count, sizeof *index->entries, compare_entries);
+    index->built = true;
+}
+
+size_t clr_lookup_find(const struct clr_lookup *index, int64_t key)
+{
+    size_t low = 0, high = index->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (index->entries[middle].key < key)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+void clr_lookup_range(const struct clr_lookup *index, int64_t key, size_t *first, size_t *count)
+{
+    *first = clr_lookup_find(index, key);
+    size_t end = *first;
+    while (end < index->count && index->entries[end].key == key)
+        end++;
+    *count = end - *first;
+}
+
+void clr_lookup_deinit(struct clr_lookup *index)
+{
+    clr_free(index->entries);
+    *index = (struct clr_lookup){0};
+}
+
+uint64_t clr_text_key(const char *text, size_t length)
+{
+    uint64_t hash = 0xcbf29ce484222325; /* FNV-1a */
+    for (size_t i = 0; i < length; i++)
+        hash = (hash ^ (uint8_t)text[i]) * 0x100000001b3;
+    return hash;
+}
+
+/* --- The cache ------------------------------------------------------------------------------- */
+
+static void destroy_cache(void *above)
+{
+    struct clr_cache *cache = above;
+    if (!cache)
+        return;
+    struct clr_lookup *indexes[] = {
+        &cache->regions,        &cache->images,      &cache->segments,     &cache->threads,
+        &cache->stack_pointers, &cache->type_names,  &cache->type_modules, &cache->type_parents,
+        &cache->supertypes,     &cache->shape_types, &cache->shape_names,
+    };
+    for (size_t i = 0; i < sizeof indexes / sizeof indexes[0]; i++)
+        clr_lookup_deinit(indexes[i]);
+    clr_free(cache->shape_name);
+    clr_map_deinit(&cache->told);
+    clr_free(cache);
+}
+
+enum clr_status clr_cache(struct clr_dump *dump, struct clr_cache **cache, struct clr_error *error)
+{
+    if (!dump->above) {
+        dump->above = clr_alloc(1, sizeof(struct clr_cache));
+        dump->above_free = destroy_cache;
+    }
+    *cache = dump->above;
+    return *cache ? CLR_OK : clr_fail(error, CLR_NOMEM, 0, "out of memory");
+}
+
+bool clr_first_time(struct clr_dump *dump, uint64_t key)
+{
+    struct clr_cache *cache;
+    uint64_t told;
+    if (clr_cache(dump, &cache, NULL) != CLR_OK)
+        return true; /* better told twice than never */
+    if (clr_map_get(&cache->told, key, &told))
+        return false;
+    clr_map_put(&cache->told, key, 1);
+    return true;
+}
+
+enum clr_status clr_try_need(struct clr_dump *dump, unsigned parts, struct clr_job *job, bool *have,
+                             struct clr_error *error)
+{
+    struct clr_error why = {0};
+    enum clr_status status = clr_dump_need(dump, parts, job, &why);
+    *have = status == CLR_OK;
+    if (status == CLR_CANCELLED || status == CLR_NOMEM || status == CLR_IO)
+        return clr_fail(error, status, why.address, "%s", why.text);
+    if (status == CLR_OK)
+        return CLR_OK;
+    /* The table that cannot be given at all; what needs it cannot be given for the same reason. */
+    static const char *const areas[] = {"descriptors", "segments", "objects"};
+    size_t area = !dump->runtime ? 0 : !dump->gc ? 1 : 2;
+    if (clr_first_time(dump, area + 1))
+        clr_problem_of(dump->problems, CLR_ERROR, areas[area], 0, true, why.address, 0, "%s",
+                       why.text);
+    return CLR_OK;
+}
+
+/* --- Types, segments, shapes ------------------------------------------------------------------ */
+
+/* Whether the words of a MethodTable at ADDRESS are saved and the class that they lead to is not.
+ */
+static bool lacks_class(const struct clr_runtime *runtime, uint64_t address)
+{
+    const struct clr_types_layout *layout = &runtime->types;
+    uint64_t word, parent, back;
+    if (address == 0 || (address & runtime->alignment_mask) ||
+        !clr_field_word(runtime, address, layout->mt_parent, &parent) ||
+        !clr_field_word(runtime, address, layout->mt_class, &word))
+        return false;
+    if ((word & 1) && !clr_field_word(runtime, word - 1, layout->mt_class, &word))
+        return true;
+    return !(word & 1) && word != 0 && !clr_field_word(runtime, word, layout->class_mt, &back);
+}
+
+enum clr_status clr_type_listed(struct clr_dump *dump, struct clr_job *job, uint64_t address,
+                                bool *listed, struct clr_error *error)
+{
+    const uint64_t *types;
+    size_t low = 0, high;
+    *listed = false;
+    if (!lacks_class(dump->runtime, address))
+        return CLR_OK;
+    bool walked;
+    CLR_TRY(
+        clr_try_need(dump, CLR_PART_RUNTIME | CLR_PART_GC | CLR_PART_INDEX, job, &walked, error));
+    if (!walked)
+        return CLR_OK;
+    CLR_TRY(clr_heap_types(dump->heap, dump->runtime, &types, &high, error));
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        *listed = types[middle] == address;
+        if (*listed)
+            return CLR_OK;
+        if (types[middle] < address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return CLR_OK;
+}
+
+enum clr_status clr_segments_by_address(struct clr_dump *dump, struct clr_error *error)
+{
+    struct clr_cache *cache;
+    CLR_TRY(clr_cache(dump, &cache, error));
+    if (cache->segments.built)
+        return CLR_OK;
+    for (size_t i = 0; i < dump->gc->segment_count; i++)
+        if (!clr_lookup_add(&cache->segments, dump->gc->segments[i].address, (uint32_t)i)) {
+            clr_lookup_deinit(&cache->segments);
+            return clr_fail(error, CLR_NOMEM, 0, "out of memory");
+        }
+    clr_lookup_sort(&cache->segments);
+    return CLR_OK;
+}
+
+enum clr_status clr_shapes_by_type(struct clr_dump *dump, const struct clr_lookup **index,
+                                   struct clr_error *error)
+{
+    struct clr_cache *cache;
+    CLR_TRY(clr_cache(dump, &cache, error));
+    if (!cache->shape_types.built) {
+        const struct clr_shape *shapes;
+        size_t count = clr_heap_shapes(dump->heap, &shapes);
+        for (size_t i = 0; i < count; i++) {
+            bool shown = shapes[i].object_count > 0 || (shapes[i].is_free && shapes[i].type != 0);
+            if (shown && !clr_lookup_add(&cache->shape_types, shapes[i].type, (uint32_t)i)) {
+                clr_lookup_deinit(&cache->shape_types);
+                return clr_fail(error, CLR_NOMEM, 0, "out of memory");
+            }
+        }
+        clr_lookup_sort(&cache->shape_types);
+    }
+    *index = &cache->shape_types;
+    return CLR_OK;
+}
+
+enum clr_status clr_shapes_by_name(struct clr_dump *dump, struct clr_job *job,
+                                   const struct clr_lookup **index, struct clr_error *error)
+{
+    struct clr_cache *cache;
+    const struct clr_lookup *types;
+    CLR_TRY(clr_cache(dump, &cache, error));
+    CLR_TRY(clr_shapes_by_type(dump, &types, error));
+    struct clr_lookup *names = &cache->shape_names;
+    for (size_t i = 0; !names->built && i < types->count; i++) {
+        uint32_t shape = types->entries[i].row;
+        enum clr_status status = clr_job_poll(job, "naming types", i, types->count, error);
+        const char *name = status == CLR_OK ? clr_shape_name(dump, shape) : NULL;
+        if (!name || !clr_lookup_add(names, clr_text_key(name, strlen(name)), shape)) {
+            clr_lookup_deinit(names);
+            return status != CLR_OK ? status : clr_fail(error, CLR_NOMEM, 0, "out of memory");
+        }
+    }
+    if (!names->built)
+        clr_lookup_sort(names);
+    *index = names;
+    return CLR_OK;
+}
+
+const char *clr_shape_name(struct clr_dump *dump, uint32_t shape)
+{
+    struct clr_cache *cache;
+    const struct clr_shape *shapes;
+    size_t count = clr_heap_shapes(dump->heap, &shapes);
+    if (shape >= count || clr_cache(dump, &cache, NULL) != CLR_OK)
+        return NULL;
+    if (!cache->shape_name) {
+        if (!(cache->shape_name = clr_alloc(count, sizeof *cache->shape_name)))
+            return NULL;
+        cache->shape_count = count;
+    }
+    if (!cache->shape_name[shape])
+        cache->shape_name[shape] = clr_type_name(dump->runtime, shapes[shape].type);
+    return cache->shape_name[shape];
+}

@@ -1,0 +1,16 @@
+/*
+ * The whole product: one line a table, in the order of docs/schema.md.
+ */
+#include "table.h"
+
+#define CLR_TABLES(T)                                                                              \
+    T(dump_info)                                                                                   \
+    T(problems) T(memory_regions) T(images) T(descriptors) T(contracts) T(globals)                 \
+        T(descriptor_types) T(descriptor_fields) T(types) T(supertypes) T(type_stats) T(modules)   \
+            T(load_contexts) T(segments) T(objects) T(strings) T(threads) T(words) T(schema)
+
+#define DECLARE(name) extern const struct clr_table clr_table_##name;
+CLR_TABLES(DECLARE)
+
+#define LIST(name) &clr_table_##name,
+const struct clr_table *const clr_tables[] = {CLR_TABLES(LIST) NULL};

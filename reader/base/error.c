@@ -1,0 +1,72 @@
+#include "base/error.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Cuts an overlong text at a character, so that it stays UTF-8. */
+static void close_text(struct clr_error *error, int wanted)
+{
+    if (wanted < (int)sizeof error->text)
+        return;
+    size_t end = sizeof error->text - 1;
+    while (end > 0 && ((unsigned char)error->text[end - 1] & 0xc0) == 0x80)
+        end--;
+    if (end > 0 && (unsigned char)error->text[end - 1] >= 0xc0)
+        end--;
+    error->text[end] = 0;
+}
+
+enum clr_status clr_fail(struct clr_error *error, enum clr_status status, uint64_t address,
+                         const char *format, ...)
+{
+    if (error && error->code == CLR_OK) {
+        error->code = status;
+        error->address = address;
+        error->os_errno = 0;
+        va_list arguments;
+        va_start(arguments, format);
+        int wanted = vsnprintf(error->text, sizeof error->text, format, arguments);
+        va_end(arguments);
+        close_text(error, wanted);
+    }
+    return status;
+}
+
+enum clr_status clr_fail_errno(struct clr_error *error, const char *format, ...)
+{
+    int code = errno;
+    if (error && error->code == CLR_OK) {
+        char text[sizeof error->text], reason[128];
+        va_list arguments;
+        va_start(arguments, format);
+        vsnprintf(text, sizeof text, format, arguments);
+        va_end(arguments);
+        if (strerror_r(code, reason, sizeof reason) != 0)
+            snprintf(reason, sizeof reason, "errno %d", code);
+        error->code = CLR_IO;
+        error->os_errno = code;
+        error->address = 0;
+        close_text(error, snprintf(error->text, sizeof error->text, "%s: %s", text, reason));
+    }
+    return CLR_IO;
+}
+
+void clr_error_prefix(struct clr_error *error, const char *format, ...)
+{
+    if (!error || error->code == CLR_OK)
+        return;
+    char old[sizeof error->text], front[sizeof error->text];
+    memcpy(old, error->text, sizeof old);
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(front, sizeof front, format, arguments);
+    va_end(arguments);
+    close_text(error, snprintf(error->text, sizeof error->text, "%s: %s", front, old));
+}
+
+void clr_error_clear(struct clr_error *error)
+{
+    memset(error, 0, sizeof *error);
+}

@@ -1,0 +1,346 @@
+/*
+ * Lengauer and Tarjan's dominators ("A fast algorithm for finding dominators in a flowgraph", 1979),
+ * the simple form with path compression: O(m log n) whatever the shape of the heap. Algorithms that
+ * look faster walk up uncompressed chains of dominators, and are quadratic on an everyday heap (a
+ * linked list and a hash set of the same items).
+ *
+ * Everything is iterative and in dense arrays. Vertices are called by their preorder number in a
+ * depth-first search from a virtual root, 0, that points at every root object:
+ *
+ *     dfn[number]     preorder number, 0 if not reached                                  4 N
+ *     vertex[v]       the object's number                                                4 N
+ *     ancestor[v]     the DFS parent; later a vertex further up the compressed path      4 N
+ *     semi[v]         semidominator; before v's turn: head of the bucket of v, that is
+ *                     the list of the vertices whose semidominator is v. While the search
+ *                     runs: the next edge to look at                                     4 N
+ *     label[v]        vertex of least semidominator on the compressed path               4 N
+ *     idom[v]         immediate dominator; before it is known: next in the bucket        4 N
+ *     predecessors    rows by v                                                          4 N + 4 M
+ *
+ * Vertices are taken in falling order. At the turn of w exactly the vertices above w are linked into
+ * the forest, so "linked" needs no mark, ancestor[] can start as a copy of the DFS parents, and the
+ * bucket of w is emptied before w itself is linked. A path is compressed by reversing its links on
+ * the way up and restoring them on the way down: no stack, so a list of any length is safe.
+ *
+ * The second part (conservative roots) is searched after the first: its vertices have the higher
+ * numbers, and an edge from a higher part into the first is no predecessor.
+ */
+#include "heap/dominators.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+
+enum { POLL_STEPS = 1 << 16 };
+
+struct work {
+    const struct clr_edges *edges;
+    struct clr_job *job;
+    uint32_t count;    /* objects */
+    uint32_t reached;  /* vertices, without the virtual root */
+    uint32_t first_part; /* vertices 1 .. first_part hang on precise roots */
+    uint32_t *dfn, *vertex, *ancestor, *semi, *label, *idom;
+    struct clr_offsets rows; /* of predecessors, by vertex */
+    uint32_t *predecessors;
+    uint64_t predecessor_count;
+};
+
+static bool large(uint32_t **array, size_t count)
+{
+    return (*array = clr_alloc_large(count, sizeof **array)) != NULL;
+}
+
+static void drop(uint32_t **array, size_t count)
+{
+    clr_free_large(*array, count, sizeof **array);
+    *array = NULL;
+}
+
+static enum clr_status no_memory(struct clr_error *error)
+{
+    return clr_fail(error, CLR_NOMEM, 0, "out of memory for the dominators of the heap");
+}
+
+/* Depth-first from one object, if it was not met yet. The path is in ancestor[], the place of each
+ * vertex in its own row in semi[]. */
+static enum clr_status search(struct work *w, uint32_t number, struct clr_error *error)
+{
+    const struct clr_offsets *offsets = &w->edges->offsets;
+    const uint32_t *targets = w->edges->targets;
+    if (w->dfn[number])
+        return CLR_OK;
+    uint32_t v = ++w->reached;
+    w->dfn[number] = v;
+    w->vertex[v] = number;
+    w->ancestor[v] = 0;
+    w->semi[v] = 0;
+    for (uint32_t steps = 0; v != 0;) {
+        uint64_t begin = clr_offset_at(offsets, w->vertex[v]);
+        uint64_t end = clr_offset_at(offsets, w->vertex[v] + 1);
+        uint64_t edge = begin + w->semi[v];
+        while (edge < end && w->dfn[targets[edge]])
+            edge++;
+        if (edge < end) {
+            uint32_t next = ++w->reached;
+            w->semi[v] = (uint32_t)(edge - begin + 1);
+            w->dfn[targets[edge]] = next;
+            w->vertex[next] = targets[edge];
+            w->ancestor[next] = v;
+            w->semi[next] = 0;
+            v = next;
+        } else {
+            v = w->ancestor[v];
+        }
+        if (++steps == POLL_STEPS) {
+            steps = 0;
+            CLR_TRY(clr_job_poll(w->job, "searching the graph", w->reached, w->count, error));
+        }
+    }
+    return CLR_OK;
+}
+
+static enum clr_status search_all(struct work *w, const struct clr_root_numbers *roots,
+                                  struct clr_error *error)
+{
+    for (size_t i = 0; i < roots->first_count; i++)
+        CLR_TRY(search(w, roots->first[i], error));
+    w->first_part = w->reached;
+    for (size_t i = 0; i < roots->second_count; i++)
+        CLR_TRY(search(w, roots->second[i], error));
+    return CLR_OK;
+}
+
+static bool counts(const struct work *w, uint32_t from, uint32_t to)
+{
+    return from <= w->first_part || to > w->first_part;
+}
+
+/* A root that holds a vertex of its own part is a predecessor: the virtual root. */
+static void each_root_edge(const struct work *w, const struct clr_root_numbers *roots,
+                           void (*each)(void *, uint32_t), void *context)
+{
+    for (size_t i = 0; i < roots->first_count; i++)
+        each(context, w->dfn[roots->first[i]]);
+    for (size_t i = 0; i < roots->second_count; i++)
+        if (w->dfn[roots->second[i]] > w->first_part)
+            each(context, w->dfn[roots->second[i]]);
+}
+
+static void count_root(void *context, uint32_t v)
+{
+    struct work *w = context;
+    w->rows.rest[v]++;
+    w->predecessor_count++;
+}
+
+static void place(struct work *w, uint32_t v, uint32_t predecessor)
+{
+    /* rest[v] is the end of the row when filling starts and its beginning when it is full. */
+    uint64_t at = w->rows.base[v >> CLR_OFFSETS_SHIFT] + --w->rows.rest[v];
+    w->predecessors[at] = predecessor;
+}
+
+static void place_root(void *context, uint32_t v)
+{
+    place(context, v, 0);
+}
+
+/* Rows of predecessors: count, sum up, fill from behind. */
+static enum clr_status find_predecessors(struct work *w, const struct clr_root_numbers *roots,
+                                         struct clr_error *error)
+{
+    const struct clr_offsets *offsets = &w->edges->offsets;
+    const uint32_t *targets = w->edges->targets;
+    size_t blocks = ((size_t)w->reached >> CLR_OFFSETS_SHIFT) + 2;
+    if (!large(&w->rows.rest, (size_t)w->reached + 2) ||
+        !(w->rows.base = clr_alloc(blocks, sizeof *w->rows.base)))
+        return no_memory(error);
+    w->rows.count = w->reached + 1;
+    for (int pass = 0; pass < 2; pass++) {
+        for (uint32_t number = 0, steps = 0; number < w->count; number++) {
+            uint32_t from = w->dfn[number];
+            if (!from)
+                continue;
+            uint64_t end = clr_offset_at(offsets, number + 1);
+            for (uint64_t edge = clr_offset_at(offsets, number); edge < end; edge++) {
+                uint32_t to = w->dfn[targets[edge]];
+                if (!counts(w, from, to))
+                    continue;
+                if (pass == 0) {
+                    w->rows.rest[to]++;
+                    w->predecessor_count++;
+                } else {
+                    place(w, to, from);
+                }
+            }
+            if (++steps == POLL_STEPS) {
+                steps = 0;
+                CLR_TRY(clr_job_poll(w->job, "turning the graph round",
+                                     number + (pass ? (uint64_t)w->count : 0),
+                                     2 * (uint64_t)w->count, error));
+            }
+        }
+        each_root_edge(w, roots, pass == 0 ? count_root : place_root, w);
+        if (pass == 1)
+            break;
+        /* Ends of rows; the last entry closes the last row. */
+        uint64_t sum = 0;
+        for (uint32_t v = 0; v <= w->reached + 1; v++) {
+            if ((v & ((1u << CLR_OFFSETS_SHIFT) - 1)) == 0)
+                w->rows.base[v >> CLR_OFFSETS_SHIFT] = sum;
+            uint64_t row = v <= w->reached ? w->rows.rest[v] : 0;
+            sum += row;
+            uint64_t rest = sum - w->rows.base[v >> CLR_OFFSETS_SHIFT];
+            if (rest > UINT32_MAX)
+                return clr_fail(error, CLR_UNSUPPORTED, 0,
+                                "65,536 objects have more than 2^32 references to them");
+            w->rows.rest[v] = (uint32_t)rest;
+        }
+        if (!(w->predecessors = clr_alloc_large(w->predecessor_count, sizeof *w->predecessors)))
+            return no_memory(error);
+    }
+    return CLR_OK;
+}
+
+/* The vertex of least semidominator on the path from V up to, and without, the root of its tree. */
+static inline uint32_t evaluate(const struct work *w, uint32_t v, uint32_t turn)
+{
+    uint32_t *ancestor = w->ancestor, *label = w->label;
+    const uint32_t *semi = w->semi;
+    if (v <= turn)
+        return v;
+    uint32_t above = ancestor[v];
+    if (above <= turn)
+        return label[v];
+    uint32_t previous = 0, at = v;
+    while (above > turn) { /* up: links are reversed */
+        ancestor[at] = previous;
+        previous = at;
+        at = above;
+        above = ancestor[at];
+    }
+    for (uint32_t best = label[at]; previous != 0;) { /* down: links lead to the tree's root */
+        at = previous;
+        previous = ancestor[at];
+        ancestor[at] = above;
+        if (semi[best] < semi[label[at]])
+            label[at] = best;
+        best = label[at];
+    }
+    return label[v];
+}
+
+static enum clr_status dominate(struct work *w, struct clr_error *error)
+{
+    for (uint32_t v = 0; v <= w->reached; v++) {
+        w->semi[v] = 0; /* buckets are empty; 0 ends a bucket, for no bucket holds the root */
+        w->label[v] = v;
+        w->idom[v] = 0;
+    }
+    for (uint32_t turn = w->reached, steps = 0; turn > 0; turn--) {
+        for (uint32_t v = w->semi[turn], next; v != 0; v = next) {
+            next = w->idom[v];
+            uint32_t u = evaluate(w, v, turn);
+            w->idom[v] = w->semi[u] < w->semi[v] ? u : turn;
+        }
+        uint32_t semi = w->ancestor[turn];
+        uint64_t end = clr_offset_at(&w->rows, turn + 1);
+        for (uint64_t i = clr_offset_at(&w->rows, turn); i < end; i++) {
+            uint32_t u = evaluate(w, w->predecessors[i], turn);
+            uint32_t through = u <= turn ? u : w->semi[u];
+            if (through < semi)
+                semi = through;
+        }
+        w->semi[turn] = semi;
+        if (semi != 0) {
+            w->idom[turn] = w->semi[semi];
+            w->semi[semi] = turn;
+        } /* a semidominator that is the virtual root is the dominator: idom stays 0 */
+        if (++steps == POLL_STEPS) {
+            steps = 0;
+            CLR_TRY(clr_job_poll(w->job, "finding dominators", w->reached - turn, w->reached,
+                                 error));
+        }
+    }
+    for (uint32_t v = 1; v <= w->reached; v++)
+        if (w->semi[v] != 0 && w->idom[v] != w->semi[v])
+            w->idom[v] = w->idom[w->idom[v]];
+    return CLR_OK;
+}
+
+/* Sums up the dominator tree: children have higher preorder numbers than their dominator. */
+static enum clr_status sum_up(struct work *w, void (*sizes)(void *, uint64_t *), void *context,
+                              struct clr_dominators *result, struct clr_error *error)
+{
+    result->count = w->count;
+    result->reached = w->reached;
+    if (!large(&result->dominator, w->count) || !large(&result->retained_count, w->count) ||
+        !(result->retained_size = clr_alloc_large(w->count, sizeof *result->retained_size)))
+        return no_memory(error);
+    sizes(context, result->retained_size);
+    for (uint32_t number = 0; number < w->count; number++) {
+        uint32_t v = w->dfn[number];
+        if (!v) {
+            result->dominator[number] = CLR_UNREACHED;
+            result->retained_size[number] = 0;
+            continue;
+        }
+        uint32_t dominator = w->idom[v];
+        result->dominator[number] = dominator ? w->vertex[dominator] + 1 : CLR_DOMINATED_BY_ROOTS;
+        result->retained_count[number] = 1;
+    }
+    for (uint32_t v = w->reached; v > 0; v--) {
+        uint32_t number = w->vertex[v], dominator = result->dominator[number];
+        if (dominator != CLR_DOMINATED_BY_ROOTS) {
+            result->retained_size[dominator - 1] += result->retained_size[number];
+            result->retained_count[dominator - 1] += result->retained_count[number];
+        }
+    }
+    return CLR_OK;
+}
+
+enum clr_status clr_dominators_build(const struct clr_edges *edges,
+                                     const struct clr_root_numbers *roots,
+                                     void (*sizes)(void *context, uint64_t *out), void *context,
+                                     struct clr_job *job, struct clr_dominators *result,
+                                     struct clr_error *error)
+{
+    struct work w = {.edges = edges, .job = job, .count = edges->offsets.count};
+    size_t room = (size_t)w.count + 1;
+    memset(result, 0, sizeof *result);
+    enum clr_status status = CLR_OK;
+    if (!large(&w.dfn, room) || !large(&w.vertex, room) || !large(&w.ancestor, room) ||
+        !large(&w.semi, room))
+        status = no_memory(error);
+    if (status == CLR_OK)
+        status = search_all(&w, roots, error);
+    if (status == CLR_OK)
+        status = find_predecessors(&w, roots, error);
+    if (status == CLR_OK && (!large(&w.label, room) || !large(&w.idom, room)))
+        status = no_memory(error);
+    if (status == CLR_OK)
+        status = dominate(&w, error);
+    drop(&w.semi, room);
+    drop(&w.label, room);
+    drop(&w.ancestor, room);
+    clr_free_large(w.predecessors, w.predecessor_count, sizeof *w.predecessors);
+    drop(&w.rows.rest, (size_t)w.reached + 2);
+    clr_free(w.rows.base);
+    if (status == CLR_OK)
+        status = sum_up(&w, sizes, context, result, error);
+    drop(&w.dfn, room);
+    drop(&w.vertex, room);
+    drop(&w.idom, room);
+    if (status != CLR_OK)
+        clr_dominators_deinit(result);
+    return status;
+}
+
+void clr_dominators_deinit(struct clr_dominators *dominators)
+{
+    clr_free_large(dominators->dominator, dominators->count, sizeof *dominators->dominator);
+    clr_free_large(dominators->retained_size, dominators->count, sizeof *dominators->retained_size);
+    clr_free_large(dominators->retained_count, dominators->count,
+                   sizeof *dominators->retained_count);
+    memset(dominators, 0, sizeof *dominators);
+}

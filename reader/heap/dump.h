@@ -1,0 +1,57 @@
+/*
+ * clr_dump = process + the chosen runtime + the heap + what has been built so far + problems.
+ * Belongs to one connection.
+ *
+ * Parts are bits, not stages: what a query needs is built on first use, once, and kept.
+ */
+#ifndef CLR_HEAP_DUMP_H
+#define CLR_HEAP_DUMP_H
+
+#include "core/process.h"
+#include "heap/heap.h"
+#include "runtime/gc.h"
+#include "runtime/runtime.h"
+#include "runtime/thread.h"
+
+enum clr_part_bit {
+    CLR_OPEN = 0,
+    CLR_PART_RUNTIME = 1,  /* a runtime was found and its contracts are bound */
+    CLR_PART_GC = 2,       /* heaps and segments are read */
+    CLR_PART_INDEX = 4,    /* the walk: object index, statistics, problems, list of all types */
+    CLR_PART_POSTINGS = 8, /* objects by type */
+    CLR_PART_REVERSE = 16,
+    CLR_PART_REACH = 32,
+    CLR_PART_DOMINATORS = 64,
+};
+
+struct clr_dump {
+    struct clr_process *process;
+    struct clr_runtime *runtime;
+    struct clr_problems *problems;
+    struct clr_options options;
+    struct clr_thread *threads;
+    size_t thread_count;
+    struct clr_gc *gc;
+    struct clr_heap *heap;
+    unsigned built; /* parts */
+    struct clr_error no_runtime, no_gc; /* why, when these could not be opened */
+    /* What the layer above keeps with the dump; clr_dump_close calls above_free(above) first. */
+    void *above;
+    void (*above_free)(void *above);
+};
+
+/* Opens the process and its runtime. A core without .NET is an error; a core whose runtime cannot be
+ * served opens, and tables of the runtime say why. Takes over OPTIONS' memory on success. */
+enum clr_status clr_dump_open(const char *path, struct clr_options *options, struct clr_job *job,
+                              struct clr_dump **dump, struct clr_error *error);
+void clr_dump_close(struct clr_dump *dump);
+
+/* Workers for a build: what the options say, else as many as there are processors, 8 at most. */
+unsigned clr_dump_threads(const struct clr_dump *dump);
+
+/* Builds the PARTS that are missing, in order. A cancelled or failed build leaves nothing behind
+ * and can be tried again. JOB may be NULL; threads of 0 become clr_dump_threads. */
+enum clr_status clr_dump_need(struct clr_dump *dump, unsigned parts, struct clr_job *job,
+                              struct clr_error *error);
+
+#endif

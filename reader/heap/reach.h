@@ -1,0 +1,33 @@
+/*
+ * Reachability: what is alive, how far from a root, and by which edge.
+ */
+#ifndef CLR_HEAP_REACH_H
+#define CLR_HEAP_REACH_H
+
+#include "heap/dominators.h"
+#include "heap/forward.h"
+
+/* An object that a root holds. ROOT is any number that the caller can find the root by. */
+struct clr_root_object {
+    uint32_t number, root;
+};
+
+struct clr_reach {
+    uint32_t count;
+    uint32_t *distance;     /* by number: edges from the nearest root; CLR_UNREACHED */
+    struct clr_wide parent; /* by number: id of the edge that leads here; of distance 0: the root */
+    uint32_t reached, first_reached; /* all; from precise roots */
+};
+
+/* Breadth first. FIRST: objects of precise roots, SECOND: of conservative ones; what only these
+ * reach is a second part, and its edges into the first are left out. Of several shortest ways the
+ * one whose last slot has the lowest address is kept; of several roots the one that comes first in
+ * the list. On failure nothing is left. */
+enum clr_status clr_reach_build(const struct clr_forward *forward,
+                                const struct clr_root_object *first, size_t first_count,
+                                const struct clr_root_object *second, size_t second_count,
+                                struct clr_job *job, struct clr_reach *reach,
+                                struct clr_error *error);
+void clr_reach_deinit(struct clr_reach *reach);
+
+#endif

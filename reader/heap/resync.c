@@ -1,0 +1,247 @@
+/*
+ * Finding the next object after damage: a hole in the saved memory, an overwritten header.
+ *
+ * From the place where an object was lost the walk looks at every unit. Memory that is no object
+ * start can look like one: a field may hold the address of a MethodTable (System.RuntimeType has
+ * one), and free space is full of what was there before. What is asked of a candidate, from cheap to
+ * dear:
+ *
+ *   1. its word is a MethodTable, without a bit that only a running GC sets, of a type that can
+ *      have instances, and its size fits;
+ *   2. its header word can be one: on 64-bit the half before the sync-block value is padding, and
+ *      one bit of that value is never set outside a GC;
+ *   3. its references are null, or aligned and in a segment: a false object that lies over true ones
+ *      has their MethodTables in its slots;
+ *   4. sizes lead from it over several objects, or to the end of the segment, or to a hole;
+ *   5. no better candidate lies inside it. Chains that begin at different places fall in with each
+ *      other soon, so 4 alone does not tell true from false. But a false object covers true ones: of
+ *      two chains that meet, the one with more objects on the way is the true one, because each
+ *      of its members is a word that had to be a MethodTable. A free block is exempt: what it
+ *      covers is dead.
+ *
+ * All of this reads nothing but the dump, so the answer does not depend on the order of the walk.
+ */
+#include "heap/resync.h"
+
+enum {
+    PIECE = 1 << 20,      /* bytes that are looked at in one go */
+    CHAIN = 8,            /* objects that have to follow */
+    MEET = 64,            /* objects within which two chains meet, or never */
+    COVERED = 64 << 10,   /* bytes of a candidate that are searched for better ones */
+    SLOTS = 64,           /* references of a candidate that are looked at */
+};
+
+enum clr_status clr_walker_init(struct clr_walker *walker, struct clr_heap *heap,
+                                struct clr_error *error)
+{
+    *walker = (struct clr_walker){.heap = heap};
+    enum clr_status status = clr_cells_init(&walker->sure, heap->runtime, error);
+    if (status == CLR_OK)
+        status = clr_cells_init(&walker->guessed, heap->runtime, error);
+    if (status != CLR_OK)
+        clr_walker_deinit(walker);
+    return status;
+}
+
+void clr_walker_deinit(struct clr_walker *walker)
+{
+    clr_cells_deinit(&walker->sure);
+    clr_cells_deinit(&walker->guessed);
+    clr_slot_pool_deinit(&walker->slots);
+}
+
+void clr_walker_enter(struct clr_walker *walker, struct clr_cells *cells,
+                      const struct clr_segment *segment)
+{
+    walker->cells = cells;
+    walker->segment = segment;
+    walker->alignment = clr_segment_alignment(walker->heap, segment);
+    walker->from = walker->to = 0;
+}
+
+bool clr_walker_look(struct clr_walker *walker, uint64_t address, uint64_t need)
+{
+    uint64_t got;
+    if (address >= walker->from && address < walker->to && need <= walker->to - address)
+        return true;
+    const uint8_t *bytes = clr_view(walker->heap->process, address, PIECE, &got);
+    if (!bytes || got < need)
+        return false;
+    walker->bytes = bytes;
+    walker->from = address;
+    walker->to = address + got;
+    walker->range = &walker->heap->ranges[clr_index_range_from(walker->heap, address)];
+    return true;
+}
+
+enum clr_status clr_walker_measure(struct clr_walker *walker, uint64_t address, uint64_t limit,
+                                   struct clr_measured *object)
+{
+    const struct clr_heap *heap = walker->heap;
+    const uint64_t count_offset = heap->count_offset;
+    uint32_t count = 0;
+    bool whole = clr_walker_look(walker, address, count_offset + sizeof count);
+    *object = (struct clr_measured){.what = CLR_MEASURED_UNSAVED};
+    if (whole)
+        object->word =
+            clr_load_word(walker->bytes + (address - walker->from), heap->word, heap->swapped);
+    else if (!clr_read_word(heap->process, address, &object->word))
+        return CLR_OK;
+    object->what = CLR_MEASURED_NO_TYPE;
+    CLR_TRY(clr_cells_learn(walker->cells, heap->runtime, object->word & ~heap->unmask,
+                            &object->cell, walker->error));
+    if (!object->cell)
+        return CLR_OK;
+    object->raw = object->cell->raw_base;
+    if (object->cell->component != 0) {
+        if (whole) {
+            const uint8_t *header = walker->bytes + (address - walker->from);
+            count = clr_load_u32(header + count_offset, heap->swapped);
+        } else if (!clr_read_u32(heap->process, address + count_offset, &count)) {
+            object->what = CLR_MEASURED_UNSAVED;
+            return CLR_OK;
+        }
+        object->raw += (uint64_t)count * object->cell->component;
+    }
+    object->size = clr_round_up(object->raw, walker->alignment);
+    object->what = address <= limit && object->size <= limit - address ? CLR_MEASURED_OBJECT
+                                                                       : CLR_MEASURED_TOO_LONG;
+    return CLR_OK;
+}
+
+/* Whether the words before ADDRESS can be an object's header. */
+static bool header_fits(const struct clr_walker *walker, uint64_t address)
+{
+    enum { NEVER_SET = (int)0x80000000 };
+    const struct clr_heap *heap = walker->heap;
+    uint32_t padding, value;
+    if (heap->gc->in_progress)
+        return true;
+    if (clr_read_u32(heap->process, address - sizeof value, &value) &&
+        (value & (uint32_t)NEVER_SET))
+        return false;
+    return heap->word != 8 ||
+           !clr_read_u32(heap->process, address - 2 * sizeof value, &padding) || padding == 0;
+}
+
+/* Whether the first references of an object can be references. */
+static enum clr_status references_fit(struct clr_walker *walker, uint64_t address,
+                                      const struct clr_measured *object, bool *fit)
+{
+    const struct clr_heap *heap = walker->heap;
+    struct clr_type type;
+    struct clr_slots slots;
+    struct clr_slot_walk runs;
+    struct clr_error unread = {0};
+    uint64_t offset, count, left = SLOTS;
+    *fit = true;
+    if (!object->cell->contains_references || heap->gc->in_progress ||
+        !clr_type_read(heap->runtime, object->cell->type, &type))
+        return CLR_OK;
+    walker->slots.count = 0;
+    enum clr_status status =
+        clr_slots_read(heap->runtime, &type, &walker->slots, &slots, &unread);
+    if (status == CLR_NOMEM)
+        return clr_fail(walker->error, CLR_NOMEM, 0, "%s", unread.text);
+    if (status != CLR_OK)
+        return CLR_OK;
+    clr_slot_walk_start(&runs, &slots, &walker->slots, object->raw, heap->word);
+    while (left > 0 && clr_slot_walk_next(&runs, &offset, &count)) {
+        for (uint64_t i = 0; i < count && left > 0; i++, left--) {
+            uint64_t target;
+            if (!clr_read_word(heap->process, address + offset + i * heap->word, &target))
+                return CLR_OK;
+            if (target != 0 && (target % heap->word != 0 || !clr_gc_segment_at(heap->gc, target))) {
+                *fit = false;
+                return CLR_OK;
+            }
+        }
+    }
+    return CLR_OK;
+}
+
+/* Conditions 1 to 3. */
+static enum clr_status resembles(struct clr_walker *walker, uint64_t address, uint64_t limit,
+                                 struct clr_measured *object, bool *is_free, bool *result)
+{
+    *result = false;
+    CLR_TRY(clr_walker_measure(walker, address, limit, object));
+    if (object->what != CLR_MEASURED_OBJECT || !object->cell->has_instances ||
+        (!walker->heap->gc->in_progress && (object->word & walker->heap->unmask) != 0) ||
+        !header_fits(walker, address))
+        return CLR_OK;
+    *is_free = object->cell->is_free;
+    return references_fit(walker, address, object, result);
+}
+
+enum clr_status clr_resync_chain(struct clr_walker *walker, uint64_t address, uint64_t limit,
+                                 bool *holds)
+{
+    struct clr_measured object;
+    *holds = false;
+    for (int i = 0; i < CHAIN && address != limit; i++) {
+        CLR_TRY(clr_walker_measure(walker, address, limit, &object));
+        if (object.what == CLR_MEASURED_UNSAVED && i > 0)
+            break;
+        if (object.what != CLR_MEASURED_OBJECT)
+            return CLR_OK;
+        address += object.size;
+    }
+    *holds = true;
+    return CLR_OK;
+}
+
+/* Whether the chain from INNER, inside the object at OUTER of SIZE bytes, falls in with the chain
+ * behind it, and has more objects up to there. */
+static enum clr_status is_better(struct clr_walker *walker, uint64_t inner, uint64_t outer,
+                                 uint64_t size, uint64_t limit, bool *better)
+{
+    uint64_t a = outer + size, b = inner;
+    int on_a = 1, on_b = 0;
+    struct clr_measured object;
+    *better = false;
+    while (a != b) {
+        uint64_t *behind = a < b ? &a : &b;
+        if (on_a > MEET || on_b > MEET)
+            return CLR_OK;
+        CLR_TRY(clr_walker_measure(walker, *behind, limit, &object));
+        if (object.what != CLR_MEASURED_OBJECT) {
+            *better = behind == &a;
+            return CLR_OK;
+        }
+        if (behind == &a)
+            on_a++;
+        else
+            on_b++;
+        *behind += object.size;
+    }
+    *better = on_b > on_a;
+    return CLR_OK;
+}
+
+enum clr_status clr_resync_accept(struct clr_walker *walker, uint64_t address, uint64_t limit,
+                                  bool *accepted)
+{
+    struct clr_measured object, other;
+    bool is_free = false, other_is_free, fits, holds;
+    *accepted = false;
+    CLR_TRY(resembles(walker, address, limit, &object, &is_free, &fits));
+    if (!fits)
+        return CLR_OK;
+    CLR_TRY(clr_resync_chain(walker, address, limit, &holds));
+    if (!holds)
+        return CLR_OK;
+    uint64_t size = object.size, searched = size < COVERED ? size : COVERED;
+    const uint64_t unit = (uint64_t)1 << walker->heap->unit_shift;
+    for (uint64_t offset = unit; offset < searched && !is_free; offset += unit) {
+        bool better;
+        CLR_TRY(resembles(walker, address + offset, limit, &other, &other_is_free, &fits));
+        if (!fits)
+            continue;
+        CLR_TRY(is_better(walker, address + offset, address, size, limit, &better));
+        if (better)
+            return CLR_OK;
+    }
+    *accepted = true;
+    return CLR_OK;
+}

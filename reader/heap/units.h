@@ -1,0 +1,115 @@
+/*
+ * Units: places of the heap as dense numbers. Unit 64 e + b is bit b of index entry e; units rise
+ * with addresses, and there are as many as saved heap has words. A slot kept as a unit takes 4 bytes
+ * up to 32 GiB of heap (5 beyond), and gives back its address and, by the rank of its entry, the
+ * object that it lies in, whatever the object's length.
+ */
+#ifndef CLR_HEAP_UNITS_H
+#define CLR_HEAP_UNITS_H
+
+#include "heap/internal.h"
+
+#define CLR_NO_UNIT UINT64_MAX
+
+static inline unsigned clr_unit_count_bits(uint64_t v)
+{
+    v -= v >> 1 & 0x5555555555555555u;
+    v = (v & 0x3333333333333333u) + (v >> 2 & 0x3333333333333333u);
+    return (unsigned)(((v + (v >> 4)) & 0x0f0f0f0f0f0f0f0fu) * 0x0101010101010101u >> 56);
+}
+
+static inline uint64_t clr_units(const struct clr_heap *heap)
+{
+    return (uint64_t)heap->entry_count * CLR_ENTRY_UNITS;
+}
+
+/* The unit at ADDRESS, CLR_NO_UNIT if it is not aligned or not in saved heap. */
+static inline uint64_t clr_unit(const struct clr_heap *heap, uint64_t address)
+{
+    size_t index = clr_index_range_from(heap, address);
+    if (index == heap->range_count || address & (((uint64_t)1 << heap->unit_shift) - 1))
+        return CLR_NO_UNIT;
+    const struct clr_index_range *range = &heap->ranges[index];
+    if (address < range->start)
+        return CLR_NO_UNIT;
+    return (uint64_t)range->first * CLR_ENTRY_UNITS + clr_index_unit(heap, range, address);
+}
+
+static inline uint64_t clr_unit_bits(const struct clr_heap *heap, uint64_t unit, uint32_t *rank)
+{
+    const struct clr_index_entry *entry = &heap->entries[unit / CLR_ENTRY_UNITS];
+    *rank = entry->rank;
+    return entry->half[0] | (uint64_t)entry->half[1] << 32;
+}
+
+/* The number of the object that starts at UNIT; false if none does. */
+static inline bool clr_unit_number(const struct clr_heap *heap, uint64_t unit, uint32_t *number)
+{
+    uint32_t rank;
+    uint64_t bits = clr_unit_bits(heap, unit, &rank);
+    uint64_t bit = (uint64_t)1 << unit % CLR_ENTRY_UNITS;
+    *number = rank + clr_unit_count_bits(bits & (bit - 1));
+    return (bits & bit) != 0;
+}
+
+/* The number of the last object that starts at or before UNIT: the one that a slot lies in. */
+static inline uint32_t clr_unit_owner(const struct clr_heap *heap, uint64_t unit)
+{
+    uint32_t rank;
+    uint64_t bits = clr_unit_bits(heap, unit, &rank);
+    uint64_t bit = (uint64_t)1 << unit % CLR_ENTRY_UNITS;
+    return rank + clr_unit_count_bits(bits & (bit | (bit - 1))) - 1;
+}
+
+static inline uint64_t clr_unit_address(const struct clr_heap *heap, uint64_t unit)
+{
+    uint64_t entry = unit / CLR_ENTRY_UNITS;
+    size_t low = 0, high = heap->range_count - 1;
+    while (low < high) {
+        size_t middle = low + (high - low + 1) / 2;
+        if (heap->ranges[middle].first <= entry)
+            low = middle;
+        else
+            high = middle - 1;
+    }
+    const struct clr_index_range *range = &heap->ranges[low];
+    return range->start +
+           ((unit - (uint64_t)range->first * CLR_ENTRY_UNITS) << heap->unit_shift);
+}
+
+/* Numbers below 2^40 in an array of 4 bytes each, or of 5 if they may pass 2^32. */
+struct clr_wide {
+    uint32_t *low;
+    uint8_t *high; /* NULL: all are below 2^32 */
+    size_t count;
+};
+
+static inline bool clr_wide_alloc(struct clr_wide *wide, size_t count, uint64_t largest)
+{
+    *wide = (struct clr_wide){.count = count};
+    wide->low = clr_alloc_large(count, sizeof *wide->low);
+    if (wide->low && largest > UINT32_MAX)
+        wide->high = clr_alloc_large(count, sizeof *wide->high);
+    return wide->low && (largest <= UINT32_MAX || wide->high);
+}
+
+static inline void clr_wide_free(struct clr_wide *wide)
+{
+    clr_free_large(wide->low, wide->count, sizeof *wide->low);
+    clr_free_large(wide->high, wide->count, sizeof *wide->high);
+    *wide = (struct clr_wide){0};
+}
+
+static inline uint64_t clr_wide_get(const struct clr_wide *wide, size_t i)
+{
+    return wide->low[i] | (wide->high ? (uint64_t)wide->high[i] << 32 : 0);
+}
+
+static inline void clr_wide_set(struct clr_wide *wide, size_t i, uint64_t value)
+{
+    wide->low[i] = (uint32_t)value;
+    if (wide->high)
+        wide->high[i] = (uint8_t)(value >> 32);
+}
+
+#endif

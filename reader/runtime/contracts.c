@@ -1,0 +1,44 @@
+/*
+ * What we speak: one row per version of a contract.
+ *
+ * The next version of a contract is a row here; it needs code only if the algorithm differs, and
+ * then a flag (runtime.h) tells the contract's file so. Versions are compared as text: numbering
+ * restarted between .NET 10 ('1', '2') and 11 ('c1'), so a number alone says nothing.
+ *
+ *   version   announced by
+ *   '1'       .NET 9 and 10
+ *   'c1'      .NET 11; in supplements for what is the same before
+ *   's8'      our supplement for .NET 8, where the algorithm is that runtime's own
+ *
+ * Knowledge: the runtime's docs/design/datacontracts, and dumps of each release.
+ */
+#include "runtime/contracts.h"
+
+#include <string.h>
+
+const struct clr_contract_row clr_contract_rows[] = {
+    {CLR_CONTRACT_OBJECT, "Object", "c1", clr_object_bindings, 0},
+    {CLR_CONTRACT_OBJECT, "Object", "1", clr_object_bindings, 0},
+    {CLR_CONTRACT_TYPES, "RuntimeTypeSystem", "c1", clr_types_bindings, 0},
+    {CLR_CONTRACT_TYPES, "RuntimeTypeSystem", "1", clr_types_bindings, 0},
+    {CLR_CONTRACT_TYPES, "RuntimeTypeSystem", "s8", clr_types_bindings, CLR_TYPES_RID_HIGH_HALF},
+    {CLR_CONTRACT_LOADER, "Loader", "c1", clr_loader_bindings, 0},
+    {CLR_CONTRACT_LOADER, "Loader", "1", clr_loader_bindings, CLR_LOADER_DOMAIN_ASSEMBLIES},
+    {CLR_CONTRACT_LOADER, "Loader", "s8", clr_loader_bindings, CLR_LOADER_DOMAIN_ASSEMBLIES},
+    {CLR_CONTRACT_METADATA, "EcmaMetadata", "c1", clr_metadata_bindings, 0},
+    {CLR_CONTRACT_METADATA, "EcmaMetadata", "1", clr_metadata_bindings, 0},
+    {CLR_CONTRACT_GC, "GC", "c1", clr_gc_bindings, 0},
+    {CLR_CONTRACT_THREAD, "Thread", "c1", clr_thread_bindings, 0},
+    {CLR_CONTRACT_THREAD, "Thread", "1", clr_thread_bindings,
+     CLR_THREAD_LINKS_ARE_MEMBERS | CLR_THREAD_THROWN_IS_HANDLE},
+    {CLR_CONTRACT_SYNC_BLOCK, "SyncBlock", "c1", clr_sync_block_bindings, 0},
+    {CLR_CONTRACTS, NULL, NULL, NULL, 0},
+};
+
+const char *clr_contract_served(const char *name, const char *version)
+{
+    for (const struct clr_contract_row *row = clr_contract_rows; row->name; row++)
+        if (strcmp(row->name, name) == 0 && strcmp(row->version, version) == 0)
+            return row->version;
+    return NULL;
+}

@@ -1,0 +1,48 @@
+#!/bin/sh
+# Runs the sessions that README.md shows and compares what is printed.
+#
+#   session_test.sh MODULE SOURCE DUMP
+#
+# A session is a block that begins with ```console. In it, '$ ' is a command of the shell, and after
+# '$ sqlite3' 'sqlite> ' is a line for sqlite3 (up to .quit), '   ...> ' its continuation; all other
+# lines are what is printed. It runs in a folder of its own, in which core.4711 is the shipped dump,
+# with the module where '.load clrdb' finds it and 'clrdb' on the path.
+set -eu
+module=$1 source=$2 dump=$3 page=$2/README.md
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+mkdir "$work/folder" "$work/bin"
+ln -s "$dump" "$work/folder/core.4711"
+cp "$source/ext/clrdb.sh" "$work/bin/clrdb"
+
+# expected: what stands in the page, with a mark before what each command prints. script: a shell
+# script that prints the same.
+awk -v expected="$work/expected" -v script="$work/script" '
+    # After .once the output of the next command goes to a file, so its mark comes behind it.
+    function mark() { n++; print "@@" n > expected; return "@@" n }
+    function line(text) { print text > script; if (late != "" && text ~ /;$/) { print ".print " late > script; late = "" } }
+    /^```console/ { inside = 1; next }
+    /^```/ { if (shell) print "@@END" > script; inside = shell = 0; next }
+    !inside { next }
+    /^\$ sqlite3$/ { print "sqlite3 -batch -init /dev/null <<\"@@END\"" > script; shell = 1; next }
+    /^\$ / { m = mark(); print "echo " m "\n" substr($0, 3) > script; next }
+    /^sqlite> \.quit/ { print "@@END" > script; shell = 0; next }
+    /^sqlite> / {
+        m = mark()
+        if (once) late = m; else print ".print " m > script
+        once = $2 == ".once"
+        line(substr($0, 9))
+        next
+    }
+    /^   \.\.\.> / { line(substr($0, 9)); next }
+    { print > expected }' "$page"
+
+[ -s "$work/script" ] || { echo "$page: no session"; exit 1; }
+cd "$work/folder"
+PATH=$work/bin:$PATH LD_LIBRARY_PATH=$(dirname "$module") sh "$work/script" > "$work/got" 2>&1 || true
+if diff -u "$work/expected" "$work/got"; then
+    echo "$(grep -c '^@@' "$work/expected") passed, 0 failed"
+else
+    echo "0 passed, 1 failed"
+    exit 1
+fi
