@@ -82,11 +82,15 @@ static void destroy_cache(void *above)
         &cache->regions,        &cache->images,      &cache->segments,     &cache->threads,
         &cache->stack_pointers, &cache->type_names,  &cache->type_modules, &cache->type_parents,
         &cache->supertypes,     &cache->shape_types, &cache->shape_names,
+        &cache->handle_objects, &cache->finalizer_objects,
+        &cache->root_objects,   &cache->root_threads,
     };
     for (size_t i = 0; i < sizeof indexes / sizeof indexes[0]; i++)
         clr_lookup_deinit(indexes[i]);
     clr_free(cache->shape_name);
     clr_map_deinit(&cache->told);
+    clr_free(cache->types);
+    clr_map_deinit(&cache->type_numbers);
     clr_free(cache);
 }
 
@@ -132,6 +136,25 @@ enum clr_status clr_try_need(struct clr_dump *dump, unsigned parts, struct clr_j
 }
 
 /* --- Types, segments, shapes ------------------------------------------------------------------ */
+
+bool clr_type_known(struct clr_dump *dump, uint64_t address, struct clr_type *type)
+{
+    struct clr_cache *cache;
+    uint64_t number;
+    if (clr_cache(dump, &cache, NULL) != CLR_OK)
+        return clr_type_read(dump->runtime, address, type);
+    if (clr_map_get(&cache->type_numbers, address, &number)) {
+        *type = cache->types[number];
+        return true;
+    }
+    if (!clr_type_read(dump->runtime, address, type))
+        return false;
+    /* Without memory it is only read again. */
+    if (clr_grow(&cache->types, cache->type_count, &cache->type_room, sizeof *cache->types) &&
+        clr_map_put(&cache->type_numbers, address, cache->type_count))
+        cache->types[cache->type_count++] = *type;
+    return true;
+}
 
 /* Whether the words of a MethodTable at ADDRESS are saved and the class that they lead to is not.
  */

@@ -9,6 +9,8 @@
 
 #include "table.h"
 
+#include "runtime/types.h"
+
 /* Entries sorted by key (as SQLite sorts: signed), then by row. */
 struct clr_lookup_entry {
     int64_t key;
@@ -35,9 +37,14 @@ struct clr_cache {
     struct clr_lookup stack_pointers;                     /* of OS threads; row: its number */
     struct clr_lookup type_names, type_modules, type_parents, supertypes; /* rows: clr_heap_types */
     struct clr_lookup shape_types, shape_names; /* rows: clr_heap_shapes */
+    struct clr_lookup handle_objects, finalizer_objects; /* rows: clr_dump.handles, .finalizers */
+    struct clr_lookup root_objects, root_threads; /* rows: clr_dump.roots */
     const char **shape_name;                    /* per shape; NULL: not asked for yet */
     size_t shape_count;
-    struct clr_map told; /* see clr_first_time */
+    struct clr_map told;    /* see clr_first_time */
+    struct clr_type *types; /* that were read; TYPE_NUMBERS: address -> number */
+    size_t type_count, type_room;
+    struct clr_map type_numbers;
 };
 
 enum clr_status clr_cache(struct clr_dump *dump, struct clr_cache **cache, struct clr_error *error);
@@ -55,6 +62,9 @@ bool clr_first_time(struct clr_dump *dump, uint64_t key);
  * allow it, *HAVE is false, `problems` has the reason, and the call succeeds. */
 enum clr_status clr_try_need(struct clr_dump *dump, unsigned parts, struct clr_job *job, bool *have,
                              struct clr_error *error);
+
+/* clr_type_read, but each type is read once: a join of objects and types asks for one an object. */
+bool clr_type_known(struct clr_dump *dump, uint64_t address, struct clr_type *type);
 
 /* Whether ADDRESS is a type although its class, and so the proof, is not saved: one that the list
  * of all types has. The heap is walked for it only if nothing that is saved speaks against it. */

@@ -427,7 +427,8 @@ static int x_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 /* What an operand says about an INTEGER column. */
 enum place { BELOW_ALL, AT, ABOVE_ALL, NOWHERE };
 
-/* Places VALUE among the integers: *INTEGER is it, or the next one above it (*BETWEEN). */
+/* Places VALUE among the integers: *INTEGER is it or, for a REAL *BETWEEN two of them, the one on the
+ * side of zero: as a bound it is right, or too wide by one. */
 static enum place place_integer(sqlite3_value *value, int64_t *integer, bool *between)
 {
     *between = false;
@@ -439,9 +440,8 @@ static enum place place_integer(sqlite3_value *value, int64_t *integer, bool *be
             return ABOVE_ALL;
         if (real < -0x1p63)
             return BELOW_ALL;
-        *integer = (int64_t)real; /* towards zero; a fraction means |real| < 2^53 */
+        *integer = (int64_t)real;
         *between = (double)*integer != real;
-        *integer += *between && real > 0;
         return AT;
     }
     case SQLITE_NULL: return NOWHERE;

@@ -25,6 +25,7 @@ struct stream {
     size_t at, left;         /* of NUMBERS; AT moves down when descending */
     bool descending;
 };
+enum { NEAR = 8 }; /* objects */
 
 static void stream_range(struct stream *stream, const struct clr_heap *heap, uint64_t first,
                          uint64_t end, bool descending)
@@ -58,10 +59,19 @@ static enum clr_status stream_next(struct stream *stream, struct clr_object *obj
     uint32_t number = stream->numbers[stream->at];
     stream->left--;
     stream->at += stream->descending ? (size_t)-1 : 1;
-    if (!clr_object_read(stream->heap, number, object))
-        return clr_fail(error, CLR_FAULT, clr_address(stream->heap, number),
-                        "object 0x%llx was walked and cannot be read any more",
-                        (unsigned long long)clr_address(stream->heap, number));
+    /* Stepping over a few neighbours costs less than finding the place anew. */
+    struct clr_object_scan *scan = &stream->scan;
+    uint64_t ahead = stream->descending ? scan->next - 1 - number : number - scan->next;
+    if (!scan->heap || ahead > NEAR)
+        clr_object_scan_start(scan, stream->heap, stream->descending ? 0 : number,
+                              stream->descending ? number + 1 : clr_heap_count(stream->heap),
+                              stream->descending);
+    do {
+        if (!clr_object_scan_next(scan, object))
+            return clr_fail(error, CLR_BAD_DATA, clr_address(stream->heap, number),
+                            "object 0x%llx is in the list of its type and not on the heap",
+                            (unsigned long long)clr_address(stream->heap, number));
+    } while (object->number != number);
     return CLR_OK;
 }
 

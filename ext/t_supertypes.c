@@ -112,7 +112,7 @@ static enum clr_status collect(struct clr_dump *dump, struct clr_job *job, uint6
     for (uint32_t distance = 0; address != 0; distance++, address = type.parent) {
         uint64_t known;
         CLR_TRY(clr_job_poll(job, "collecting supertypes", distance, 0, error));
-        if (!clr_type_read(dump->runtime, address, &type)) {
+        if (!clr_type_known(dump, address, &type)) {
             if (distance == 0)
                 return collect_unread(dump, job, address, supers, error);
             tell(dump, address, "it is a base type and cannot be read");

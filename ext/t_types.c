@@ -80,7 +80,7 @@ static enum clr_status read_type(struct type_cursor *cursor, uint64_t address)
 {
     struct clr_dump *dump = cursor->base.dump;
     cursor->base.rowid = (int64_t)address;
-    cursor->is_read = clr_type_read(dump->runtime, address, &cursor->type);
+    cursor->is_read = clr_type_known(dump, address, &cursor->type);
     if (!cursor->is_read) {
         cursor->type = (struct clr_type){.address = address};
         if (clr_first_time(dump, address))
@@ -110,7 +110,7 @@ static enum clr_status type_index(struct clr_dump *dump, struct clr_job *job, in
         if (path == TYPES_BY_NAME) {
             const char *name = clr_type_name(dump->runtime, types[i]);
             key = clr_text_key(name, strlen(name));
-        } else if (clr_type_read(dump->runtime, types[i], &type)) {
+        } else if (clr_type_known(dump, types[i], &type)) {
             key = path == TYPES_BY_MODULE ? type.module : type.parent;
         } else {
             continue;
@@ -152,11 +152,14 @@ static enum clr_status start_types(struct clr_cursor *base, const struct clr_que
     cursor->descending = query->descending;
     if (query->path == TYPES_BY_ADDRESS) {
         uint64_t address = (uint64_t)clr_equal_int(query, 0);
-        bool is_type = clr_type_read(dump->runtime, address, &cursor->type);
-        if (!is_type)
-            CLR_TRY(clr_type_listed(dump, base->job, address, &is_type, error));
-        base->eof = !is_type;
-        return is_type ? read_type(cursor, address) : CLR_OK;
+        base->rowid = (int64_t)address;
+        cursor->is_read = clr_type_known(dump, address, &cursor->type);
+        if (cursor->is_read)
+            return CLR_OK;
+        bool listed;
+        CLR_TRY(clr_type_listed(dump, base->job, address, &listed, error));
+        base->eof = !listed;
+        return listed ? read_type(cursor, address) : CLR_OK;
     }
     CLR_TRY(clr_heap_types(dump->heap, dump->runtime, &cursor->list, &count, error));
     cursor->left = count;

@@ -5,7 +5,7 @@
 #
 # A session is a block that begins with ```console. In it, '$ ' is a command of the shell, and after
 # '$ sqlite3' 'sqlite> ' is a line for sqlite3 (up to .quit), '   ...> ' its continuation; all other
-# lines are what is printed. It runs in a folder of its own, in which core.4711 is the shipped dump,
+# lines are what is printed, without white space at the end. It runs in a folder of its own, in which core.4711 is the shipped dump,
 # with the module where '.load clrdb' finds it and 'clrdb' on the path.
 set -eu
 module=$1 source=$2 dump=$3 page=$2/README.md
@@ -40,7 +40,10 @@ awk -v expected="$work/expected" -v script="$work/script" '
 [ -s "$work/script" ] || { echo "$page: no session"; exit 1; }
 cd "$work/folder"
 PATH=$work/bin:$PATH LD_LIBRARY_PATH=$(dirname "$module") sh "$work/script" > "$work/got" 2>&1 || true
-if diff -u "$work/expected" "$work/got"; then
+# Columns are padded, and CSV lines end in CR LF: neither shows in a page. An image file of this
+# machine that differs from the mapped one is a problem of the dump, but not on every machine.
+sed -e 's/[ \r]*$//' -e '/^dump: /s/, [0-9]* problems\{0,1\}$//' "$work/got" > "$work/shown"
+if diff -u "$work/expected" "$work/shown"; then
     echo "$(grep -c '^@@' "$work/expected") passed, 0 failed"
 else
     echo "0 passed, 1 failed"

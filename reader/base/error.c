@@ -34,21 +34,36 @@ enum clr_status clr_fail(struct clr_error *error, enum clr_status status, uint64
     return status;
 }
 
+/* strerror_r has two forms: GNU's returns the text, POSIX's fills the room. */
+static const char *gnu_reason(const char *text, const char *room)
+{
+    (void)room;
+    return text;
+}
+
+static const char *posix_reason(int failed, const char *room)
+{
+    (void)failed;
+    return room;
+}
+
+#define REASON(code, room)                                                                         \
+    _Generic(strerror_r(code, room, sizeof(room)), char * : gnu_reason, int : posix_reason)(       \
+        strerror_r(code, room, sizeof(room)), room)
+
 enum clr_status clr_fail_errno(struct clr_error *error, const char *format, ...)
 {
     int code = errno;
     if (error && error->code == CLR_OK) {
-        char text[sizeof error->text], reason[128];
+        char text[sizeof error->text], room[128] = "unknown error";
         va_list arguments;
         va_start(arguments, format);
         vsnprintf(text, sizeof text, format, arguments);
         va_end(arguments);
-        if (strerror_r(code, reason, sizeof reason) != 0)
-            snprintf(reason, sizeof reason, "errno %d", code);
         error->code = CLR_IO;
         error->os_errno = code;
         error->address = 0;
-        close_text(error, snprintf(error->text, sizeof error->text, "%s: %s", text, reason));
+        close_text(error, snprintf(error->text, sizeof error->text, "%s: %s", text, REASON(code, room)));
     }
     return CLR_IO;
 }

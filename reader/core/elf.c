@@ -35,6 +35,19 @@ static const char *type_name(unsigned type)
     }
 }
 
+static struct clr_segment segment_at(const Elf_Data *table, bool wide, size_t i)
+{
+    if (wide) {
+        Elf64_Phdr h;
+        memcpy(&h, (const char *)table->d_buf + i * sizeof h, sizeof h);
+        return (struct clr_segment){h.p_offset, h.p_vaddr, h.p_filesz, h.p_memsz,
+                                    h.p_type,   h.p_flags};
+    }
+    Elf32_Phdr h;
+    memcpy(&h, (const char *)table->d_buf + i * sizeof h, sizeof h);
+    return (struct clr_segment){h.p_offset, h.p_vaddr, h.p_filesz, h.p_memsz, h.p_type, h.p_flags};
+}
+
 /* How many program headers are announced, and how many of them to read. */
 static bool count_headers(Elf *handle, const GElf_Ehdr *header, size_t entry, struct clr_elf *elf)
 {
@@ -49,10 +62,14 @@ static bool count_headers(Elf *handle, const GElf_Ehdr *header, size_t entry, st
         if (first && gelf_getshdr(first, &section)) {
             elf->headers_announced = section.sh_info;
         } else {
-            GElf_Phdr notes;
-            if (!gelf_getphdr(handle, 0, &notes) || notes.p_offset <= header->e_phoff)
+            Elf_Data *table =
+                elf_getdata_rawchunk(handle, (int64_t)header->e_phoff, entry, ELF_T_PHDR);
+            if (!table)
                 return false;
-            elf->headers_announced = (notes.p_offset - header->e_phoff) / entry;
+            struct clr_segment notes = segment_at(table, elf->word_size == 8, 0);
+            if (notes.offset <= header->e_phoff)
+                return false;
+            elf->headers_announced = (notes.offset - header->e_phoff) / entry;
         }
         count = elf->headers_announced;
     } else if (elf_getphdrnum(handle, &count) != 0) {
@@ -60,19 +77,6 @@ static bool count_headers(Elf *handle, const GElf_Ehdr *header, size_t entry, st
     }
     elf->headers_read = count < room ? count : room;
     return true;
-}
-
-static struct clr_segment segment_at(const Elf_Data *table, bool wide, size_t i)
-{
-    if (wide) {
-        Elf64_Phdr h;
-        memcpy(&h, (const char *)table->d_buf + i * sizeof h, sizeof h);
-        return (struct clr_segment){h.p_offset, h.p_vaddr, h.p_filesz, h.p_memsz,
-                                    h.p_type,   h.p_flags};
-    }
-    Elf32_Phdr h;
-    memcpy(&h, (const char *)table->d_buf + i * sizeof h, sizeof h);
-    return (struct clr_segment){h.p_offset, h.p_vaddr, h.p_filesz, h.p_memsz, h.p_type, h.p_flags};
 }
 
 static enum clr_status read_segments(Elf *handle, const GElf_Ehdr *header, struct clr_elf *elf,

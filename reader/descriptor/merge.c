@@ -171,9 +171,8 @@ static void gather_type(struct type_merge *m, const struct clr_described_type *r
     } else {
         m->types[m->type_count++] = *row;
     }
-    const struct clr_described_field *from = m->d->fields + row->first_field;
     for (uint32_t i = 0; i < row->field_count; i++)
-        m->gathered[m->gathered_count++] = from[i];
+        m->gathered[m->gathered_count++] = m->d->fields[row->first_field + i];
 }
 
 static bool merge_sorted_types(struct type_merge *m, const struct named *sorted)
@@ -405,7 +404,12 @@ static enum clr_status gather(struct clr_descriptor *d, const struct clr_options
         CLR_TRY(read_own(d, address, &reason, error));
     d->flavor = find_flavor(d);
     report_flavor(d);
-    return clr_supplement_apply(d, options, clr_supplements, needs_supplement(d), &reason, error);
+    CLR_TRY(clr_supplement_apply(d, options, clr_supplements, needs_supplement(d), &reason, error));
+    /* That it is not in the dump is everyday in .NET 9 and 10, and what supplements are for. */
+    if (reason.code != CLR_OK && reason.code != CLR_FAULT)
+        clr_problem(d->problems, CLR_ERROR, "descriptors", address, 0,
+                    "the runtime's own descriptor is not used: %s", reason.text);
+    return CLR_OK;
 }
 
 enum clr_status clr_descriptor_open(const struct clr_process *process,

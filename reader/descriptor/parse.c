@@ -43,24 +43,34 @@ static bool is_absent(const clr_json *value)
     return !value || clr_json_kind(value) == CLR_JSON_NULL;
 }
 
+static const char no_such_number[] = "the value 2^63 stands for absence here";
+
 /* A number, free text, or (in a supplement) an object. */
 static enum clr_outcome read_scalar(const struct clr_parse *parse, const clr_json *json,
                                     struct clr_value *value, const char **fault)
 {
+    bool is_number, is_text;
     switch (clr_json_kind(json)) {
     case CLR_JSON_NUMBER:
-        if (clr_json_u64(json, &value->number))
+        is_number = clr_json_u64(json, &value->number);
+        if (is_number && clr_has(value->number))
             return CLR_VALUE_OK;
-        *fault = "a number that is no integer";
+        *fault = is_number ? no_such_number : "a number that is no integer";
         return CLR_VALUE_FAULT;
     case CLR_JSON_TEXT:
         if (!text_of(json)) {
             *fault = "a text that holds NUL";
             return CLR_VALUE_FAULT;
         }
-        if (!clr_json_u64(json, &value->number))
+        is_text = value->type && strcmp(value->type, "string") == 0;
+        is_number = clr_json_u64(json, &value->number);
+        if (is_number && !clr_has(value->number) && !is_text) {
+            *fault = no_such_number;
+            return CLR_VALUE_FAULT;
+        }
+        if (!is_number)
             value->number = CLR_ABSENT;
-        if (!clr_has(value->number) || (value->type && strcmp(value->type, "string") == 0))
+        if (!is_number || is_text)
             value->text = text_of(json);
         return CLR_VALUE_OK;
     case CLR_JSON_OBJECT:
@@ -214,7 +224,7 @@ static enum clr_status parse_globals(const struct clr_parse *parse, const clr_js
     while (clr_entry_next(parse, &walk, &name, &value, &outcome, &fault)) {
         if (outcome == CLR_VALUE_OK && !value.text && !clr_has(value.number)) {
             outcome = CLR_VALUE_FAULT;
-            fault = "the value 2^63 stands for absence here";
+            fault = no_such_number;
         }
         if (outcome == CLR_VALUE_NOMEM)
             return no_memory(error);

@@ -284,6 +284,15 @@ static void explain_counts(const struct clr_descriptor *d, const struct clr_text
                  d->image->path ? d->image->path : "the runtime");
 }
 
+/* A user's supplement may serve where no shipped one does. */
+static bool announces_gc(const struct clr_descriptor *d)
+{
+    for (size_t i = 0; i < d->contract_count; i++)
+        if (strcmp(d->contracts[i].name, "GC") == 0)
+            return true;
+    return false;
+}
+
 enum clr_status clr_supplement_apply(struct clr_descriptor *d, const struct clr_options *options,
                                      const struct clr_embedded *shipped, bool needed,
                                      struct clr_error *own_error, struct clr_error *error)
@@ -307,7 +316,8 @@ enum clr_status clr_supplement_apply(struct clr_descriptor *d, const struct clr_
         const struct clr_error *why = own_error->code != CLR_OK && !candidate ? own_error : &reason;
         return clr_fail(error, why->code, why->address, "%s", why->text);
     }
-    clr_problem(d->problems, CLR_ERROR, "descriptors", reason.address, 0,
-                "the runtime does not describe its GC heap: %s", reason.text);
+    if (!announces_gc(d))
+        clr_problem(d->problems, CLR_ERROR, "descriptors", reason.address, 0,
+                    "the runtime does not describe its GC heap: %s", reason.text);
     return CLR_OK;
 }

@@ -8,6 +8,12 @@
  *     GC        segments and allocation contexts
  *     INDEX     the walk                              needs GC
  *     POSTINGS  objects by type                       needs INDEX
+ *     HANDLES   handles and finalizer queues          needs GC
+ *     REFS      decoded GCDescs, dependent edges      needs INDEX, HANDLES
+ *     REVERSE   slots by target                       needs REFS
+ *     ROOTS     what a GC marks from                  needs INDEX, HANDLES
+ *     REACH, DOMINATORS   over a forward graph that   needs REFS, ROOTS
+ *               is built for them and dropped
  *
  * A part is there or not: its problems are collected beside and join the dump's list only when it
  * is built, so that a build that was interrupted or ran out of memory can be tried again and says
@@ -105,22 +111,6 @@ enum clr_status clr_dump_open(const char *path, struct clr_options *options, str
     return CLR_OK;
 }
 
-void clr_dump_close(struct clr_dump *dump)
-{
-    if (!dump)
-        return;
-    if (dump->above_free)
-        dump->above_free(dump->above);
-    clr_heap_close(dump->heap);
-    clr_gc_close(dump->gc);
-    clr_free(dump->threads);
-    clr_runtime_close(dump->runtime);
-    clr_process_close(dump->process);
-    clr_problems_destroy(dump->problems);
-    clr_options_deinit(&dump->options);
-    clr_free(dump);
-}
-
 static enum clr_status build_gc(struct clr_dump *dump, struct clr_problems *problems,
                                 struct clr_job *job, struct clr_error *error)
 {
@@ -164,6 +154,168 @@ static void drop_index(struct clr_dump *dump)
     dump->heap = NULL;
 }
 
+static void drop_handles(struct clr_dump *dump)
+{
+    clr_free(dump->handles);
+    clr_free(dump->finalizers);
+    dump->handles = NULL;
+    dump->finalizers = NULL;
+    dump->handle_count = dump->finalizer_count = 0;
+}
+
+/* What this runtime does not describe is a problem, and the parts above do without. */
+static enum clr_status build_handles(struct clr_dump *dump, struct clr_problems *problems,
+                                     struct clr_job *job, struct clr_error *error)
+{
+    struct clr_error reason = {0};
+    (void)job;
+    enum clr_status status = clr_handles_read(dump->runtime, dump->gc, problems, &dump->handles,
+                                              &dump->handle_count, &reason);
+    if (may_pass(status))
+        return say_again(&reason, error);
+    if (status != CLR_OK) {
+        dump->no_handles = reason;
+        clr_problem_of(problems, CLR_ERROR, "handles", 0, true, reason.address, 0, "%s",
+                       reason.text);
+    }
+    clr_error_clear(&reason);
+    status = clr_finalizers_read(dump->runtime, dump->gc, problems, &dump->finalizers,
+                                 &dump->finalizer_count, &reason);
+    if (may_pass(status))
+        return say_again(&reason, error);
+    if (status != CLR_OK) {
+        dump->no_finalizers = reason;
+        clr_problem_of(problems, CLR_ERROR, "finalizer_queue", 0, true, reason.address, 0, "%s",
+                       reason.text);
+    }
+    return CLR_OK;
+}
+
+static void drop_refs(struct clr_dump *dump)
+{
+    clr_ref_map_destroy(dump->refs);
+    dump->refs = NULL;
+}
+
+static enum clr_status build_refs(struct clr_dump *dump, struct clr_problems *problems,
+                                  struct clr_job *job, struct clr_error *error)
+{
+    (void)job;
+    return clr_ref_map_create(dump->heap, dump->runtime, dump->gc, dump->handles,
+                              dump->handle_count, problems, &dump->refs, error);
+}
+
+static void drop_links(struct clr_dump *dump)
+{
+    clr_links_destroy(dump->links);
+    dump->links = NULL;
+}
+
+static enum clr_status build_links(struct clr_dump *dump, struct clr_problems *problems,
+                                   struct clr_job *job, struct clr_error *error)
+{
+    (void)problems; /* strays go straight to the dump's list: each is told once */
+    CLR_TRY(clr_links_build(dump->refs, job, &dump->links, error));
+    for (size_t i = 0; i < dump->links->stray_count; i++)
+        clr_dump_stray(dump, dump->links->strays[i].slot, dump->links->strays[i].value, 0);
+    if (dump->links->missing_bytes != 0)
+        clr_dump_stray(dump, dump->links->missing_address, 0, dump->links->missing_bytes);
+    return CLR_OK;
+}
+
+static void drop_roots(struct clr_dump *dump)
+{
+    clr_roots_destroy(dump->roots);
+    dump->roots = NULL;
+}
+
+static enum clr_status build_roots(struct clr_dump *dump, struct clr_problems *problems,
+                                   struct clr_job *job, struct clr_error *error)
+{
+    struct clr_root_sources sources = {
+        .runtime = dump->runtime, .heap = dump->heap, .gc = dump->gc, .threads = dump->threads,
+        .thread_count = dump->thread_count, .handles = dump->handles,
+        .handle_count = dump->handle_count, .finalizers = dump->finalizers,
+        .finalizer_count = dump->finalizer_count,
+        .no_conservative = dump->options.no_conservative_roots, .problems = problems};
+    return clr_roots_read(&sources, job, &dump->roots, error);
+}
+
+static enum clr_status build_forward(struct clr_dump *dump, struct clr_job *job,
+                                     struct clr_forward **forward, struct clr_error *error)
+{
+    return clr_forward_build(dump->refs, dump->roots->static_arrays,
+                             dump->roots->static_array_count, job, forward, error);
+}
+
+static void drop_reach(struct clr_dump *dump)
+{
+    clr_reach_deinit(&dump->reach);
+}
+
+static enum clr_status build_reach(struct clr_dump *dump, struct clr_problems *problems,
+                                   struct clr_job *job, struct clr_error *error)
+{
+    struct clr_forward *forward;
+    (void)problems;
+    CLR_TRY(build_forward(dump, job, &forward, error));
+    enum clr_status status =
+        clr_reach_build(forward, dump->roots->precise, dump->roots->precise_count,
+                        dump->roots->conservative, dump->roots->conservative_count, job,
+                        &dump->reach, error);
+    clr_forward_destroy(forward);
+    return status;
+}
+
+static void drop_dominators(struct clr_dump *dump)
+{
+    clr_dominators_deinit(&dump->dominators);
+}
+
+static void fill_sizes(void *context, uint64_t *out)
+{
+    const struct clr_dump *dump = context;
+    struct clr_object_scan scan;
+    struct clr_object object;
+    clr_object_scan_start(&scan, dump->heap, 0, clr_heap_count(dump->heap), false);
+    while (clr_object_scan_next(&scan, &object))
+        out[object.number] = object.size;
+}
+
+static uint32_t *numbers_of(const struct clr_root_object *roots, size_t count)
+{
+    uint32_t *numbers = clr_alloc(count, sizeof *numbers);
+    for (size_t i = 0; numbers && i < count; i++)
+        numbers[i] = roots[i].number;
+    return numbers;
+}
+
+static enum clr_status build_dominators(struct clr_dump *dump, struct clr_problems *problems,
+                                        struct clr_job *job, struct clr_error *error)
+{
+    struct clr_forward *forward;
+    (void)problems;
+    CLR_TRY(build_forward(dump, job, &forward, error));
+    clr_forward_drop_slots(forward);
+    uint32_t *first = numbers_of(dump->roots->precise, dump->roots->precise_count);
+    uint32_t *second = numbers_of(dump->roots->conservative, dump->roots->conservative_count);
+    struct clr_root_numbers roots = {first, dump->roots->precise_count, second,
+                                     dump->roots->conservative_count};
+    enum clr_status status =
+        first && second ? clr_dominators_build(&forward->edges, &roots, fill_sizes, dump, job,
+                                               &dump->dominators, error)
+                        : no_memory(error);
+    clr_free(first);
+    clr_free(second);
+    clr_forward_destroy(forward);
+    return status;
+}
+
+enum {
+    NEEDS_INDEX = CLR_PART_RUNTIME | CLR_PART_GC | CLR_PART_INDEX,
+    NEEDS_REFS = NEEDS_INDEX | CLR_PART_HANDLES | CLR_PART_REFS,
+};
+
 /* In the order in which they are built. DROP undoes a build whose problems could not be kept. */
 static const struct part {
     unsigned bit, needs;
@@ -173,9 +325,35 @@ static const struct part {
 } parts[] = {
     {CLR_PART_GC, CLR_PART_RUNTIME, build_gc, drop_gc},
     {CLR_PART_INDEX, CLR_PART_GC | CLR_PART_RUNTIME, build_index, drop_index},
-    {CLR_PART_POSTINGS, CLR_PART_INDEX | CLR_PART_GC | CLR_PART_RUNTIME, build_postings, NULL},
+    {CLR_PART_POSTINGS, NEEDS_INDEX, build_postings, NULL},
+    {CLR_PART_HANDLES, CLR_PART_GC | CLR_PART_RUNTIME, build_handles, drop_handles},
+    {CLR_PART_REFS, NEEDS_INDEX | CLR_PART_HANDLES, build_refs, drop_refs},
+    {CLR_PART_REVERSE, NEEDS_REFS, build_links, drop_links},
+    {CLR_PART_ROOTS, NEEDS_INDEX | CLR_PART_HANDLES, build_roots, drop_roots},
+    {CLR_PART_REACH, NEEDS_REFS | CLR_PART_ROOTS, build_reach, drop_reach},
+    {CLR_PART_DOMINATORS, NEEDS_REFS | CLR_PART_ROOTS, build_dominators, drop_dominators},
 };
 enum { PART_COUNT = sizeof parts / sizeof *parts };
+
+void clr_dump_close(struct clr_dump *dump)
+{
+    if (!dump)
+        return;
+    if (dump->above_free)
+        dump->above_free(dump->above);
+    for (size_t i = PART_COUNT; i-- > 0;)
+        if (parts[i].drop)
+            parts[i].drop(dump);
+    clr_map_deinit(&dump->strays);
+    if (dump->field_paths_free)
+        dump->field_paths_free(dump->field_paths);
+    clr_free(dump->threads);
+    clr_runtime_close(dump->runtime);
+    clr_process_close(dump->process);
+    clr_problems_destroy(dump->problems);
+    clr_options_deinit(&dump->options);
+    clr_free(dump);
+}
 
 static enum clr_status build(struct clr_dump *dump, const struct part *part, struct clr_job *job,
                              struct clr_error *error)
@@ -220,4 +398,20 @@ enum clr_status clr_dump_need(struct clr_dump *dump, unsigned wanted, struct clr
         return clr_fail(error, CLR_UNSUPPORTED, 0,
                         "part 0x%x of the dump's heap is not built by this version", wanted);
     return CLR_OK;
+}
+
+void clr_dump_stray(struct clr_dump *dump, uint64_t slot, uint64_t value, uint64_t length)
+{
+    uint64_t met;
+    if (clr_map_get(&dump->strays, slot, &met))
+        return;
+    clr_map_put(&dump->strays, slot, 1); /* without memory it may be told twice */
+    if (value != 0)
+        clr_problem_of(dump->problems, CLR_ERROR, "refs", 0, true, slot, dump->runtime->word,
+                       "slot 0x%llx holds 0x%llx, where no object starts: no row of refs",
+                       (unsigned long long)slot, (unsigned long long)value);
+    else
+        clr_problem_of(dump->problems, CLR_ERROR, "refs", 0, true, slot, length,
+                       "references from 0x%llx on are not saved in the dump",
+                       (unsigned long long)slot);
 }

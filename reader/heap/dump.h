@@ -8,7 +8,12 @@
 #define CLR_HEAP_DUMP_H
 
 #include "core/process.h"
+#include "heap/dominators.h"
 #include "heap/heap.h"
+#include "heap/links.h"
+#include "heap/reach.h"
+#include "heap/refs.h"
+#include "heap/roots.h"
 #include "runtime/gc.h"
 #include "runtime/runtime.h"
 #include "runtime/thread.h"
@@ -19,9 +24,12 @@ enum clr_part_bit {
     CLR_PART_GC = 2,       /* heaps and segments are read */
     CLR_PART_INDEX = 4,    /* the walk: object index, statistics, problems, list of all types */
     CLR_PART_POSTINGS = 8, /* objects by type */
-    CLR_PART_REVERSE = 16,
-    CLR_PART_REACH = 32,
-    CLR_PART_DOMINATORS = 64,
+    CLR_PART_REVERSE = 16,    /* slots by target */
+    CLR_PART_REACH = 32,      /* distance from a root, and the edge that leads there */
+    CLR_PART_DOMINATORS = 64, /* dominators and retained sizes */
+    CLR_PART_HANDLES = 128,   /* handles and finalizer queues */
+    CLR_PART_REFS = 256,      /* GCDescs decoded, edges outside of objects */
+    CLR_PART_ROOTS = 512,
 };
 
 struct clr_dump {
@@ -33,8 +41,22 @@ struct clr_dump {
     size_t thread_count;
     struct clr_gc *gc;
     struct clr_heap *heap;
+    struct clr_handle *handles; /* HANDLES */
+    size_t handle_count;
+    struct clr_finalizable *finalizers;
+    size_t finalizer_count;
+    struct clr_ref_map *refs;   /* REFS */
+    struct clr_links *links;    /* REVERSE */
+    struct clr_roots *roots;    /* ROOTS */
+    struct clr_reach reach;     /* REACH */
+    struct clr_dominators dominators; /* DOMINATORS */
+    struct clr_map strays;      /* slots of refs that were reported */
+    /* What layers above heap keep with the dump; clr_dump_close frees it with the given function. */
+    struct clr_field_paths *field_paths;
+    void (*field_paths_free)(struct clr_field_paths *);
     unsigned built; /* parts */
     struct clr_error no_runtime, no_gc; /* why, when these could not be opened */
+    struct clr_error no_handles, no_finalizers; /* the same, once HANDLES is built */
     /* What the layer above keeps with the dump; clr_dump_close calls above_free(above) first. */
     void *above;
     void (*above_free)(void *above);
@@ -53,5 +75,9 @@ unsigned clr_dump_threads(const struct clr_dump *dump);
  * and can be tried again. JOB may be NULL; threads of 0 become clr_dump_threads. */
 enum clr_status clr_dump_need(struct clr_dump *dump, unsigned parts, struct clr_job *job,
                               struct clr_error *error);
+
+/* Reports a slot that holds no object, or bytes of an object that are not saved (VALUE 0): once a
+ * slot, however often it is met. Connection's thread. */
+void clr_dump_stray(struct clr_dump *dump, uint64_t slot, uint64_t value, uint64_t length);
 
 #endif

@@ -16,8 +16,8 @@
  *   5. no better candidate lies inside it. Chains that begin at different places fall in with each
  *      other soon, so 4 alone does not tell true from false. But a false object covers true ones: of
  *      two chains that meet, the one with more objects on the way is the true one, because each
- *      of its members is a word that had to be a MethodTable. A free block is exempt: what it
- *      covers is dead.
+ *      of its members is a word that had to be a MethodTable; if both have as many, the later. A
+ *      free block is exempt: what it covers is dead.
  *
  * All of this reads nothing but the dump, so the answer does not depend on the order of the walk.
  */
@@ -167,10 +167,15 @@ static enum clr_status resembles(struct clr_walker *walker, uint64_t address, ui
     *result = false;
     CLR_TRY(clr_walker_measure(walker, address, limit, object));
     if (object->what != CLR_MEASURED_OBJECT || !object->cell->has_instances ||
-        (!walker->heap->gc->in_progress && (object->word & walker->heap->unmask) != 0) ||
-        !header_fits(walker, address))
+        (!walker->heap->gc->in_progress && (object->word & walker->heap->unmask) != 0))
         return CLR_OK;
     *is_free = object->cell->is_free;
+    if (*is_free) { /* the GC leaves what it likes in front of it */
+        *result = true;
+        return CLR_OK;
+    }
+    if (!header_fits(walker, address))
+        return CLR_OK;
     return references_fit(walker, address, object, result);
 }
 
@@ -192,7 +197,7 @@ enum clr_status clr_resync_chain(struct clr_walker *walker, uint64_t address, ui
 }
 
 /* Whether the chain from INNER, inside the object at OUTER of SIZE bytes, falls in with the chain
- * behind it, and has more objects up to there. */
+ * behind it, and has at least as many objects up to there. */
 static enum clr_status is_better(struct clr_walker *walker, uint64_t inner, uint64_t outer,
                                  uint64_t size, uint64_t limit, bool *better)
 {
@@ -215,7 +220,7 @@ static enum clr_status is_better(struct clr_walker *walker, uint64_t inner, uint
             on_b++;
         *behind += object.size;
     }
-    *better = on_b > on_a;
+    *better = on_b >= on_a;
     return CLR_OK;
 }
 

@@ -226,9 +226,26 @@ struct thread_data {
     struct clr_error *error;
 };
 
+/* Whether ADDRESS is a handle that is a root by its kind. */
+static bool is_strong_handle(const struct clr_root_sources *from, uint64_t address)
+{
+    size_t low = 0, high = from->handle_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (from->handles[middle].address < address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < from->handle_count && from->handles[low].address == address &&
+           clr_handle_is_strong(from->handles[low].kind);
+}
+
 static bool add_thread_data(void *context, uint64_t address, uint64_t object)
 {
     struct thread_data *data = context;
+    if (is_strong_handle(data->r->from, address)) /* statics of collectible types: a row already */
+        return true;
     struct clr_root root = {.kind = CLR_ROOT_THREAD_STATIC, .naming = CLR_NAMED_THREAD_DATA,
                             .address = address, .object = object,
                             .thread = data->thread->address};

@@ -51,6 +51,7 @@ struct part {
     bool done;
     bool searching; /* the next object is not known; also how a part that is done may end */
     bool synced;    /* an object or gap was found */
+    bool in_hole;   /* searching behind a hole: what is lost is the rest of objects from there */
     uint64_t first; /* address where it was */
     uint64_t at;    /* the next object, or where the search goes on */
     size_t gap;     /* the next gap */
@@ -187,11 +188,12 @@ run(struct clr_walker *w, struct clr_cells *cells, struct part *p, uint64_t limi
     const unsigned word, const bool swapped, const uint64_t alignment)
 {
     struct clr_heap *heap = w->heap;
-    const uint64_t unmask = heap->unmask, count_offset = heap->count_offset;
+    const uint64_t mask = ~heap->unmask, count_offset = heap->count_offset;
     const uint8_t *bytes = w->bytes;
     const uint64_t from = w->from;
     uint64_t o = p->at - from, stop = w->to - from - (count_offset + sizeof(uint32_t)) + 1;
-    uint64_t objects = 0, type = 0, start = o;
+    uint64_t objects = 0, start = o;
+    uint64_t type = ~clr_load_word(bytes + o, word, swapped) & mask; /* not the first one's */
     struct clr_cell *cell = NULL;
     const struct clr_index_range *range = w->range;
     struct clr_index_entry *entries = heap->entries + range->first;
@@ -202,7 +204,7 @@ run(struct clr_walker *w, struct clr_cells *cells, struct part *p, uint64_t limi
         stop = p->end - from;
     while (o < stop) {
         __builtin_prefetch(bytes + o + AHEAD);
-        uint64_t found = clr_load_word(bytes + o, word, swapped) & ~unmask;
+        uint64_t found = clr_load_word(bytes + o, word, swapped) & mask;
         if (found != type) {
             if (!(cell = clr_cells_find(cells, found)) || found == 0)
                 break;
@@ -253,14 +255,14 @@ static void lose(struct part *p, bool hole, uint64_t address, uint64_t bytes)
 {
     struct loss *loss = p->sure || p->synced ? (hole ? &p->hole : &p->bad)
                                              : (hole ? &p->lead_hole : &p->lead_bad);
-    if (loss->bytes == 0)
+    if (loss->bytes == 0 && bytes != 0)
         loss->first = address;
     loss->bytes += bytes;
 }
 
 static void synced(struct part *p)
 {
-    p->searching = false;
+    p->searching = p->in_hole = false;
     if (!p->synced) {
         p->synced = true;
         p->first = p->at;
@@ -294,7 +296,8 @@ static enum clr_status search(const struct walk *walk, struct clr_walker *w, str
         --*work;
         if (!clr_walker_look(w, p->at, 1)) {
             uint64_t next;
-            lose(p, false, from, p->at - from);
+            lose(p, p->in_hole, from, p->at - from);
+            p->in_hole = true;
             if (!clr_next_saved(heap->process, p->at, &next) || next > stop)
                 next = stop;
             next = clr_round_up(next, unit);
@@ -305,14 +308,13 @@ static enum clr_status search(const struct walk *walk, struct clr_walker *w, str
         bool is_object;
         CLR_TRY(clr_resync_accept(w, p->at, limit, &is_object));
         if (is_object) {
-            lose(p, false, from, p->at - from);
+            lose(p, p->in_hole, from, p->at - from);
             synced(p);
             return CLR_OK;
         }
         p->at += unit;
     }
-    if (p->at > from)
-        lose(p, false, from, p->at - from);
+    lose(p, p->in_hole, from, p->at - from);
     if (p->at >= p->end)
         p->done = true; /* and still searching */
     else if (p->at == limit)
@@ -362,7 +364,7 @@ static enum clr_status step(const struct walk *walk, struct clr_walker *w, struc
         p->at += object.size;
         break;
     case CLR_MEASURED_UNSAVED:
-        p->searching = true;
+        p->searching = p->in_hole = true;
         if (clr_walker_look(w, p->at, 1)) { /* the header reaches into the hole */
             lose(p, true, p->at, walk->heap->word);
             p->at += walk->heap->word;
@@ -450,7 +452,7 @@ static void forget(const struct walk *walk, struct part *p)
 
 static void add_lead(struct loss *loss, const struct loss *lead)
 {
-    if (lead->bytes != 0)
+    if (lead->bytes != 0 && (loss->bytes == 0 || lead->first < loss->first))
         loss->first = lead->first;
     loss->bytes += lead->bytes;
 }
@@ -460,8 +462,9 @@ static enum clr_status settle(struct walk *walk, const struct part *before, stru
                               struct clr_error *error)
 {
     if (before->searching) { /* it looked for the next object up to here, as this one did */
-        add_lead(&p->bad, &p->lead_bad);
         add_lead(&p->hole, &p->lead_hole);
+        add_lead(before->in_hole ? &p->hole : &p->bad, &p->lead_bad);
+        p->in_hole |= before->in_hole && !p->synced;
         return CLR_OK;
     }
     if (p->synced && p->first == before->at)
@@ -599,7 +602,7 @@ enum clr_status clr_heap_walk(const struct clr_runtime *runtime, const struct cl
     h->unit_shift = h->word == 8 ? 3 : 2;
     h->swapped = clr_process_info(runtime->process)->swapped;
     h->native = h->word == 8 && !h->swapped;
-    h->unmask = clr_has(o->unmask) ? o->unmask : runtime->alignment_mask;
+    h->unmask = runtime->alignment_mask & (clr_has(o->unmask) ? o->unmask : UINT64_MAX);
     h->count_offset = clr_has(o->array_count) ? (uint32_t)o->array_count : h->word;
     status = h->count_offset < h->word || h->count_offset > 64
                  ? clr_fail(error, CLR_BAD_DATA, 0,

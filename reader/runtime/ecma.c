@@ -2,13 +2,13 @@
  * Names and signatures out of metadata.
  *
  * A type's full name is spread over rows: TypeDef {flags, name, namespace, …}, NestedClass {nested,
- * enclosing} for what lies inside another type, GenericParam {number, flags, owner, name}. A TypeRef
- * {scope, name, namespace} lies inside the type that its scope names, if that is a TypeRef. Only the
- * outermost type has a namespace.
+ * enclosing} for what lies inside another type, GenericParam {number, flags, owner, name}. A
+ * TypeRef {scope, name, namespace} lies inside the type that its scope names, if that is a TypeRef.
+ * Only the outermost type has a namespace.
  *
- * An instantiation has one flat list of arguments for all levels, outermost first. How many belong to
- * a level stands in its name behind a backtick; what is left goes to the last level, so that names
- * without an arity lose nothing.
+ * An instantiation has one flat list of arguments for all levels, outermost first. How many belong
+ * to a level stands in its name behind a backtick; what is left goes to the last level, so that
+ * names without an arity lose nothing.
  *
  * A signature is a byte code, read by recursive descent:
  *
@@ -24,11 +24,11 @@
  *   CMOD_REQD, CMOD_OPT     compressed TypeDefOrRef, then what is modified
  *   INTERNAL                a TypeHandle, one word
  *   field                   0x06, type
- *   method                  u8 convention (0x10: generic, compressed count follows), compressed count of
- *                           parameters, result, parameters; SENTINEL before those of '...'
+ *   method                  u8 convention (0x10: generic, compressed count follows), compressed
+ * count of parameters, result, parameters; SENTINEL before those of '...'
  *
- * Work is bounded by depth and by the length of the text: every step either descends, reads on in the
- * signature, or writes; TypeSpecs that name each other end at the depth.
+ * Work is bounded by depth and by the length of the text: every step either descends, reads on in
+ * the signature, or writes; TypeSpecs that name each other end at the depth.
  *
  * Source: ECMA-335, partition II, sections 22.20, 22.32, 22.37, 22.38 and 23.1 to 23.2; INTERNAL is
  * a fact about runtimes.
@@ -210,8 +210,9 @@ bool clr_ecma_definition_name(const struct clr_metadata *metadata, uint32_t rid,
         named.count = clr_ecma_parameter_count(metadata, CLR_TYPEDEF, rid);
         arguments = &named;
     }
-    return finish(text, start, read_chain(metadata, CLR_TYPEDEF, rid, &chain) &&
-                                   write_chain(&chain, arguments, text));
+    return finish(text, start,
+                  read_chain(metadata, CLR_TYPEDEF, rid, &chain) &&
+                      write_chain(&chain, arguments, text));
 }
 
 bool clr_ecma_type_name(const struct clr_metadata *metadata, uint32_t rid, struct clr_text *text)
@@ -267,8 +268,8 @@ uint32_t clr_ecma_parameter_count(const struct clr_metadata *metadata, enum clr_
     return count;
 }
 
-bool clr_ecma_parameter(const struct clr_metadata *metadata, enum clr_table_id owner,
-                        uint32_t rid, uint32_t index, struct clr_text *text)
+bool clr_ecma_parameter(const struct clr_metadata *metadata, enum clr_table_id owner, uint32_t rid,
+                        uint32_t index, struct clr_text *text)
 {
     /* Sorted rows are sorted by number too. */
     bool sorted = metadata->sorted >> CLR_GENERICPARAM & 1;
@@ -301,15 +302,23 @@ bool clr_ecma_parameter_name(const struct clr_metadata *metadata, uint32_t rid,
 /* --- signatures ----------------------------------------------------------------------------- */
 
 static const char *const simple_types[] = {
-    [CLR_ELEMENT_VOID] = "System.Void",       [CLR_ELEMENT_BOOLEAN] = "System.Boolean",
-    [CLR_ELEMENT_CHAR] = "System.Char",       [CLR_ELEMENT_I1] = "System.SByte",
-    [CLR_ELEMENT_U1] = "System.Byte",         [CLR_ELEMENT_I2] = "System.Int16",
-    [CLR_ELEMENT_U2] = "System.UInt16",       [CLR_ELEMENT_I4] = "System.Int32",
-    [CLR_ELEMENT_U4] = "System.UInt32",       [CLR_ELEMENT_I8] = "System.Int64",
-    [CLR_ELEMENT_U8] = "System.UInt64",       [CLR_ELEMENT_R4] = "System.Single",
-    [CLR_ELEMENT_R8] = "System.Double",       [CLR_ELEMENT_STRING] = "System.String",
+    [CLR_ELEMENT_VOID] = "System.Void",
+    [CLR_ELEMENT_BOOLEAN] = "System.Boolean",
+    [CLR_ELEMENT_CHAR] = "System.Char",
+    [CLR_ELEMENT_I1] = "System.SByte",
+    [CLR_ELEMENT_U1] = "System.Byte",
+    [CLR_ELEMENT_I2] = "System.Int16",
+    [CLR_ELEMENT_U2] = "System.UInt16",
+    [CLR_ELEMENT_I4] = "System.Int32",
+    [CLR_ELEMENT_U4] = "System.UInt32",
+    [CLR_ELEMENT_I8] = "System.Int64",
+    [CLR_ELEMENT_U8] = "System.UInt64",
+    [CLR_ELEMENT_R4] = "System.Single",
+    [CLR_ELEMENT_R8] = "System.Double",
+    [CLR_ELEMENT_STRING] = "System.String",
     [CLR_ELEMENT_TYPEDBYREF] = "System.TypedReference",
-    [CLR_ELEMENT_I] = "System.IntPtr",        [CLR_ELEMENT_U] = "System.UIntPtr",
+    [CLR_ELEMENT_I] = "System.IntPtr",
+    [CLR_ELEMENT_U] = "System.UIntPtr",
     [CLR_ELEMENT_OBJECT] = "System.Object",
 };
 

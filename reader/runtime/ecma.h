@@ -8,8 +8,8 @@
  *
  * All functions that append to a text return false when they cannot: a row or signature is damaged,
  * nested deeper than CLR_ECMA_DEPTH, or the text grows beyond CLR_ECMA_TEXT. The text is then as it
- * was before. When memory ran out, text->failed is set and false is returned too. What is appended is
- * valid UTF-8.
+ * was before. When memory ran out, text->failed is set and false is returned too. What is appended
+ * is valid UTF-8.
  */
 #ifndef CLR_RUNTIME_ECMA_H
 #define CLR_RUNTIME_ECMA_H
@@ -18,25 +18,46 @@
 #include "runtime/metadata.h"
 
 enum {
-    CLR_ECMA_DEPTH = 16,        /* levels: nested types, arguments of arguments, arrays of arrays */
+    CLR_ECMA_DEPTH = 16,       /* levels: nested types, arguments of arguments, arrays of arrays */
     CLR_ECMA_TEXT = 64 * 1024, /* bytes, with what the text held before */
 };
 
 /* CorElementType (ECMA-335 II.23.1.16), and what the runtime adds. */
 enum clr_element {
-    CLR_ELEMENT_VOID = 0x01, CLR_ELEMENT_BOOLEAN = 0x02, CLR_ELEMENT_CHAR = 0x03,
-    CLR_ELEMENT_I1 = 0x04, CLR_ELEMENT_U1 = 0x05, CLR_ELEMENT_I2 = 0x06, CLR_ELEMENT_U2 = 0x07,
-    CLR_ELEMENT_I4 = 0x08, CLR_ELEMENT_U4 = 0x09, CLR_ELEMENT_I8 = 0x0a, CLR_ELEMENT_U8 = 0x0b,
-    CLR_ELEMENT_R4 = 0x0c, CLR_ELEMENT_R8 = 0x0d, CLR_ELEMENT_STRING = 0x0e,
-    CLR_ELEMENT_PTR = 0x0f, CLR_ELEMENT_BYREF = 0x10, CLR_ELEMENT_VALUETYPE = 0x11,
-    CLR_ELEMENT_CLASS = 0x12, CLR_ELEMENT_VAR = 0x13, CLR_ELEMENT_ARRAY = 0x14,
-    CLR_ELEMENT_GENERICINST = 0x15, CLR_ELEMENT_TYPEDBYREF = 0x16, CLR_ELEMENT_I = 0x18,
-    CLR_ELEMENT_U = 0x19, CLR_ELEMENT_FNPTR = 0x1b, CLR_ELEMENT_OBJECT = 0x1c,
-    CLR_ELEMENT_SZARRAY = 0x1d, CLR_ELEMENT_MVAR = 0x1e, CLR_ELEMENT_CMOD_REQD = 0x1f,
+    CLR_ELEMENT_VOID = 0x01,
+    CLR_ELEMENT_BOOLEAN = 0x02,
+    CLR_ELEMENT_CHAR = 0x03,
+    CLR_ELEMENT_I1 = 0x04,
+    CLR_ELEMENT_U1 = 0x05,
+    CLR_ELEMENT_I2 = 0x06,
+    CLR_ELEMENT_U2 = 0x07,
+    CLR_ELEMENT_I4 = 0x08,
+    CLR_ELEMENT_U4 = 0x09,
+    CLR_ELEMENT_I8 = 0x0a,
+    CLR_ELEMENT_U8 = 0x0b,
+    CLR_ELEMENT_R4 = 0x0c,
+    CLR_ELEMENT_R8 = 0x0d,
+    CLR_ELEMENT_STRING = 0x0e,
+    CLR_ELEMENT_PTR = 0x0f,
+    CLR_ELEMENT_BYREF = 0x10,
+    CLR_ELEMENT_VALUETYPE = 0x11,
+    CLR_ELEMENT_CLASS = 0x12,
+    CLR_ELEMENT_VAR = 0x13,
+    CLR_ELEMENT_ARRAY = 0x14,
+    CLR_ELEMENT_GENERICINST = 0x15,
+    CLR_ELEMENT_TYPEDBYREF = 0x16,
+    CLR_ELEMENT_I = 0x18,
+    CLR_ELEMENT_U = 0x19,
+    CLR_ELEMENT_FNPTR = 0x1b,
+    CLR_ELEMENT_OBJECT = 0x1c,
+    CLR_ELEMENT_SZARRAY = 0x1d,
+    CLR_ELEMENT_MVAR = 0x1e,
+    CLR_ELEMENT_CMOD_REQD = 0x1f,
     CLR_ELEMENT_CMOD_OPT = 0x20,
     CLR_ELEMENT_INTERNAL = 0x21,      /* a TypeHandle follows: in signatures that a runtime made */
     CLR_ELEMENT_CMOD_INTERNAL = 0x22, /* u8 required, then a TypeHandle */
-    CLR_ELEMENT_SENTINEL = 0x41, CLR_ELEMENT_PINNED = 0x45,
+    CLR_ELEMENT_SENTINEL = 0x41,
+    CLR_ELEMENT_PINNED = 0x45,
 };
 
 /* --- rows ----------------------------------------------------------------------------------- */
@@ -67,8 +88,8 @@ const char *clr_ecma_namespace(const struct clr_metadata *metadata, uint32_t rid
 uint32_t clr_ecma_parameter_count(const struct clr_metadata *metadata, enum clr_table_id owner,
                                   uint32_t rid);
 /* The name of one of them. */
-bool clr_ecma_parameter(const struct clr_metadata *metadata, enum clr_table_id owner,
-                        uint32_t rid, uint32_t index, struct clr_text *text);
+bool clr_ecma_parameter(const struct clr_metadata *metadata, enum clr_table_id owner, uint32_t rid,
+                        uint32_t index, struct clr_text *text);
 /* The name in GenericParam row RID. */
 bool clr_ecma_parameter_name(const struct clr_metadata *metadata, uint32_t rid,
                              struct clr_text *text);

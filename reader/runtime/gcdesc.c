@@ -8,9 +8,10 @@
  *     A series' bytes are size + the object's raw size, so that one series serves arrays of
  *     references of every length; in an object without a length they are constant.
  *   n < 0, an array of structs with references, m = -n items:
- *     mt - 2W               offset of element 0
+ *     mt - 2W               offset of the first slot: in element 0, not always at its start
  *     mt - 3W - iW          item i: slots (low half of the word), then bytes to skip (high half)
- *     One pass over the items covers one element.
+ *     One pass over the items takes the bytes of one element, and ends where the first slot of the
+ *     next one lies.
  *
  * The block is there if MTFlags has ContainsGCPointers. Same in .NET 8 to 11. Known from the GC's
  * public sources (gcdesc.h) and from reading every object of dumps of each release.
@@ -103,8 +104,8 @@ static enum clr_status read_items(const struct clr_runtime *runtime, const struc
         return nonsense(type, "repeats items, but the type is no array", error);
     if (!clr_read_word(runtime->process, type->address - 2 * word, &start))
         return fault(type, type->address - 2 * word, error);
-    if (start < word || start % word || start > type->base_size)
-        return nonsense(type, "elements start outside the array", error);
+    if (start < word || start % word || start >= (uint64_t)type->base_size + type->component_size)
+        return nonsense(type, "its slots start outside the array", error);
     slots->kind = CLR_SLOTS_REPEATED;
     slots->start = (uint32_t)start;
     for (int64_t i = 0; i < items; i++) {

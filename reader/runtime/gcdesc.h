@@ -17,14 +17,14 @@ enum clr_slots_kind {
 };
 
 struct clr_slot_run {
-    uint32_t offset; /* bytes; from the object, REPEATED: from the element */
+    uint32_t offset; /* bytes; from the object, REPEATED: from the first slot of the element */
     uint32_t count;  /* slots; GROWING: bytes by which the run is shorter than the object's raw size */
 };
 
 struct clr_slots {
     enum clr_slots_kind kind;
     uint32_t first, count; /* runs, in the pool */
-    uint32_t start;        /* REPEATED: offset of element 0 */
+    uint32_t start;        /* REPEATED: offset of the first run's first slot */
     uint32_t stride;       /* REPEATED: bytes of an element */
 };
 
@@ -45,7 +45,7 @@ enum clr_status clr_slots_read(const struct clr_runtime *runtime, const struct c
 struct clr_slot_walk {
     const struct clr_slot_run *run, *begin, *end;
     uint64_t raw, limit; /* limit: no slot at or after this offset */
-    uint64_t element;    /* REPEATED: offset of the current element */
+    uint64_t element;    /* REPEATED: offset of the first slot of the current element */
     uint32_t stride;
     uint8_t kind, word;
 };
@@ -71,10 +71,10 @@ static inline bool clr_slot_walk_next(struct clr_slot_walk *walk, uint64_t *offs
             walk->run = walk->begin;
             walk->element += walk->stride;
         }
-        if (walk->element + walk->stride > walk->limit)
-            return false;
         *offset = walk->element + walk->run->offset;
         *count = walk->run->count;
+        if (*offset >= walk->limit)
+            return false;
         walk->run++;
         return true;
     }

@@ -9,9 +9,9 @@
  *   16+L     u16 flags, u16 number of streams
  *   then     per stream: u32 offset from the root, u32 size, name with NUL, padded to 4
  *
- * Streams: #~ or #- (tables), #Strings, #US, #GUID, #Blob; #JTD (empty: "all index columns have four
- * bytes", written for edits of a module at run time); #Pdb (portable PDBs: row counts of the tables
- * that stand in the module itself, because widths depend on them).
+ * Streams: #~ or #- (tables), #Strings, #US, #GUID, #Blob; #JTD (empty: "all index columns have
+ * four bytes", written for edits of a module at run time); #Pdb (portable PDBs: row counts of the
+ * tables that stand in the module itself, because widths depend on them).
  *
  * Table stream:
  *
@@ -51,9 +51,20 @@ enum {
 #define X(kind) (CODED | kind)
 
 enum coded {
-    TYPE_DEF_OR_REF, HAS_CONSTANT, HAS_CUSTOM_ATTRIBUTE, HAS_FIELD_MARSHAL, HAS_DECL_SECURITY,
-    MEMBER_REF_PARENT, HAS_SEMANTICS, METHOD_DEF_OR_REF, MEMBER_FORWARDED, IMPLEMENTATION,
-    CUSTOM_ATTRIBUTE_TYPE, RESOLUTION_SCOPE, TYPE_OR_METHOD_DEF, HAS_CUSTOM_DEBUG_INFORMATION,
+    TYPE_DEF_OR_REF,
+    HAS_CONSTANT,
+    HAS_CUSTOM_ATTRIBUTE,
+    HAS_FIELD_MARSHAL,
+    HAS_DECL_SECURITY,
+    MEMBER_REF_PARENT,
+    HAS_SEMANTICS,
+    METHOD_DEF_OR_REF,
+    MEMBER_FORWARDED,
+    IMPLEMENTATION,
+    CUSTOM_ATTRIBUTE_TYPE,
+    RESOLUTION_SCOPE,
+    TYPE_OR_METHOD_DEF,
+    HAS_CUSTOM_DEBUG_INFORMATION,
 };
 
 enum { UNUSED = 0xff, CODED_TABLES = 27 };
@@ -64,16 +75,21 @@ static const struct coded_index {
 } coded_indexes[] = {
     [TYPE_DEF_OR_REF] = {2, 3, {CLR_TYPEDEF, CLR_TYPEREF, CLR_TYPESPEC}},
     [HAS_CONSTANT] = {2, 3, {CLR_FIELDDEF, CLR_PARAM, CLR_PROPERTY}},
-    [HAS_CUSTOM_ATTRIBUTE] =
-        {5, 22,
-         {CLR_METHODDEF, CLR_FIELDDEF, CLR_TYPEREF, CLR_TYPEDEF, CLR_PARAM, CLR_INTERFACEIMPL,
-          CLR_MEMBERREF, CLR_MODULE, CLR_DECLSECURITY, CLR_PROPERTY, CLR_EVENT, CLR_STANDALONESIG,
-          CLR_MODULEREF, CLR_TYPESPEC, CLR_ASSEMBLY, CLR_ASSEMBLYREF, CLR_FILE, CLR_EXPORTEDTYPE,
-          CLR_MANIFESTRESOURCE, CLR_GENERICPARAM, CLR_GENERICPARAMCONSTRAINT, CLR_METHODSPEC}},
+    [HAS_CUSTOM_ATTRIBUTE] = {5,
+                              22,
+                              {CLR_METHODDEF,        CLR_FIELDDEF,     CLR_TYPEREF,
+                               CLR_TYPEDEF,          CLR_PARAM,        CLR_INTERFACEIMPL,
+                               CLR_MEMBERREF,        CLR_MODULE,       CLR_DECLSECURITY,
+                               CLR_PROPERTY,         CLR_EVENT,        CLR_STANDALONESIG,
+                               CLR_MODULEREF,        CLR_TYPESPEC,     CLR_ASSEMBLY,
+                               CLR_ASSEMBLYREF,      CLR_FILE,         CLR_EXPORTEDTYPE,
+                               CLR_MANIFESTRESOURCE, CLR_GENERICPARAM, CLR_GENERICPARAMCONSTRAINT,
+                               CLR_METHODSPEC}},
     [HAS_FIELD_MARSHAL] = {1, 2, {CLR_FIELDDEF, CLR_PARAM}},
     [HAS_DECL_SECURITY] = {2, 3, {CLR_TYPEDEF, CLR_METHODDEF, CLR_ASSEMBLY}},
-    [MEMBER_REF_PARENT] =
-        {3, 5, {CLR_TYPEDEF, CLR_TYPEREF, CLR_MODULEREF, CLR_METHODDEF, CLR_TYPESPEC}},
+    [MEMBER_REF_PARENT] = {3,
+                           5,
+                           {CLR_TYPEDEF, CLR_TYPEREF, CLR_MODULEREF, CLR_METHODDEF, CLR_TYPESPEC}},
     [HAS_SEMANTICS] = {1, 2, {CLR_EVENT, CLR_PROPERTY}},
     [METHOD_DEF_OR_REF] = {1, 2, {CLR_METHODDEF, CLR_MEMBERREF}},
     [MEMBER_FORWARDED] = {1, 2, {CLR_FIELDDEF, CLR_METHODDEF}},
@@ -82,12 +98,15 @@ static const struct coded_index {
     [RESOLUTION_SCOPE] = {2, 4, {CLR_MODULE, CLR_MODULEREF, CLR_ASSEMBLYREF, CLR_TYPEREF}},
     [TYPE_OR_METHOD_DEF] = {1, 2, {CLR_TYPEDEF, CLR_METHODDEF}},
     [HAS_CUSTOM_DEBUG_INFORMATION] =
-        {5, 27,
-         {CLR_METHODDEF, CLR_FIELDDEF, CLR_TYPEREF, CLR_TYPEDEF, CLR_PARAM, CLR_INTERFACEIMPL,
-          CLR_MEMBERREF, CLR_MODULE, CLR_DECLSECURITY, CLR_PROPERTY, CLR_EVENT, CLR_STANDALONESIG,
-          CLR_MODULEREF, CLR_TYPESPEC, CLR_ASSEMBLY, CLR_ASSEMBLYREF, CLR_FILE, CLR_EXPORTEDTYPE,
-          CLR_MANIFESTRESOURCE, CLR_GENERICPARAM, CLR_GENERICPARAMCONSTRAINT, CLR_METHODSPEC,
-          CLR_DOCUMENT, CLR_LOCALSCOPE, CLR_LOCALVARIABLE, CLR_LOCALCONSTANT, CLR_IMPORTSCOPE}},
+        {5, 27, {CLR_METHODDEF,        CLR_FIELDDEF,      CLR_TYPEREF,
+                 CLR_TYPEDEF,          CLR_PARAM,         CLR_INTERFACEIMPL,
+                 CLR_MEMBERREF,        CLR_MODULE,        CLR_DECLSECURITY,
+                 CLR_PROPERTY,         CLR_EVENT,         CLR_STANDALONESIG,
+                 CLR_MODULEREF,        CLR_TYPESPEC,      CLR_ASSEMBLY,
+                 CLR_ASSEMBLYREF,      CLR_FILE,          CLR_EXPORTEDTYPE,
+                 CLR_MANIFESTRESOURCE, CLR_GENERICPARAM,  CLR_GENERICPARAMCONSTRAINT,
+                 CLR_METHODSPEC,       CLR_DOCUMENT,      CLR_LOCALSCOPE,
+                 CLR_LOCALVARIABLE,    CLR_LOCALCONSTANT, CLR_IMPORTSCOPE}},
 };
 
 static const uint8_t schema[CLR_METADATA_TABLES][CLR_METADATA_COLUMNS] = {
@@ -138,8 +157,7 @@ static const uint8_t schema[CLR_METADATA_TABLES][CLR_METADATA_COLUMNS] = {
     [CLR_GENERICPARAMCONSTRAINT] = {T(GENERICPARAM), X(TYPE_DEF_OR_REF)},
     [CLR_DOCUMENT] = {B, G, B, G},
     [CLR_METHODDEBUGINFORMATION] = {T(DOCUMENT), B},
-    [CLR_LOCALSCOPE] =
-        {T(METHODDEF), T(IMPORTSCOPE), T(LOCALVARIABLE), T(LOCALCONSTANT), C4, C4},
+    [CLR_LOCALSCOPE] = {T(METHODDEF), T(IMPORTSCOPE), T(LOCALVARIABLE), T(LOCALCONSTANT), C4, C4},
     [CLR_LOCALVARIABLE] = {C2, C2, S},
     [CLR_LOCALCONSTANT] = {S, B},
     [CLR_IMPORTSCOPE] = {T(IMPORTSCOPE), B},
@@ -149,17 +167,31 @@ static const uint8_t schema[CLR_METADATA_TABLES][CLR_METADATA_COLUMNS] = {
 
 /* The column by which a table is sorted, plus 1; 0: it has no key. */
 static const uint8_t key_column[CLR_METADATA_TABLES] = {
-    [CLR_INTERFACEIMPL] = 1, [CLR_CONSTANT] = 2, [CLR_CUSTOMATTRIBUTE] = 1,
-    [CLR_FIELDMARSHAL] = 1, [CLR_DECLSECURITY] = 2, [CLR_CLASSLAYOUT] = 3,
-    [CLR_FIELDLAYOUT] = 2, [CLR_METHODSEMANTICS] = 3, [CLR_METHODIMPL] = 1, [CLR_IMPLMAP] = 2,
-    [CLR_FIELDRVA] = 2, [CLR_NESTEDCLASS] = 1, [CLR_GENERICPARAM] = 3,
-    [CLR_GENERICPARAMCONSTRAINT] = 1, [CLR_LOCALSCOPE] = 1, [CLR_STATEMACHINEMETHOD] = 1,
+    [CLR_INTERFACEIMPL] = 1,
+    [CLR_CONSTANT] = 2,
+    [CLR_CUSTOMATTRIBUTE] = 1,
+    [CLR_FIELDMARSHAL] = 1,
+    [CLR_DECLSECURITY] = 2,
+    [CLR_CLASSLAYOUT] = 3,
+    [CLR_FIELDLAYOUT] = 2,
+    [CLR_METHODSEMANTICS] = 3,
+    [CLR_METHODIMPL] = 1,
+    [CLR_IMPLMAP] = 2,
+    [CLR_FIELDRVA] = 2,
+    [CLR_NESTEDCLASS] = 1,
+    [CLR_GENERICPARAM] = 3,
+    [CLR_GENERICPARAMCONSTRAINT] = 1,
+    [CLR_LOCALSCOPE] = 1,
+    [CLR_STATEMACHINEMETHOD] = 1,
     [CLR_CUSTOMDEBUGINFORMATION] = 1,
 };
 
 enum {
     SIGNATURE = 0x424a5342,
-    WIDE_STRINGS = 1, WIDE_GUIDS = 2, WIDE_BLOBS = 4, EXTRA_WORD = 0x40,
+    WIDE_STRINGS = 1,
+    WIDE_GUIDS = 2,
+    WIDE_BLOBS = 4,
+    EXTRA_WORD = 0x40,
     STREAM_NAME_MAX = 32, /* with its NUL, by the standard */
 };
 
@@ -235,8 +267,7 @@ static enum clr_status read_streams(struct clr_metadata *metadata, struct stream
 }
 
 /* Row counts of the tables that a portable PDB refers to and does not hold. */
-static bool read_referenced(const struct clr_metadata *metadata,
-                            uint32_t rows[CLR_METADATA_TABLES])
+static bool read_referenced(const struct clr_metadata *metadata, uint32_t rows[CLR_METADATA_TABLES])
 {
     struct clr_bytes pdb = metadata->pdb;
     if (!pdb.data)
@@ -325,8 +356,8 @@ enum clr_status clr_metadata_open(struct clr_metadata *metadata, const void *byt
 {
     *metadata = (struct clr_metadata){0};
     struct streams streams = {0};
-    enum clr_status status = bytes ? CLR_OK
-                                   : clr_fail(error, CLR_BAD_DATA, 0, "no metadata: no bytes");
+    enum clr_status status =
+        bytes ? CLR_OK : clr_fail(error, CLR_BAD_DATA, 0, "no metadata: no bytes");
     if (status == CLR_OK)
         status = read_streams(metadata, &streams, bytes, size, error);
     if (status == CLR_OK)
@@ -395,8 +426,7 @@ bool clr_metadata_type_def_or_ref(uint32_t value, enum clr_table_id *table, uint
     return clr_metadata_target(CLR_TYPEDEF, EXTENDS, value, table, rid);
 }
 
-const char *clr_metadata_string(const struct clr_metadata *metadata, uint32_t index,
-                                size_t *length)
+const char *clr_metadata_string(const struct clr_metadata *metadata, uint32_t index, size_t *length)
 {
     const struct clr_bytes *heap = &metadata->strings;
     *length = 0;

@@ -11,17 +11,17 @@
  *   TypeDesc (bit 1 of the handle)          by the kind in its flags, low byte of a u32:
  *     PTR, BYREF, VALUETYPE                 TypeArg's name and '*', '&', nothing
  *     VAR, MVAR                             GenericParam row (Token) of Module
- *     FNPTR                                 'delegate*<arguments, result>' from the NumArgs + 1 handles
- *                                           at RetAndArgTypes, the result first
+ *     FNPTR                                 'delegate*<arguments, result>' from the NumArgs + 1
+ * handles at RetAndArgTypes, the result first
  *
  * A name that cannot be made is replaced by 'module!0x02000123' or, without module or token,
  * '<unknown 0x…>', which then is the type's name wherever it occurs, and a problem says why.
  *
- * A name must not depend on which others were asked for before. So how many levels a name has is kept
- * with it, and a type with more than CLR_ECMA_DEPTH levels is replaced always, be its parts known
- * already or not; the parts below are then named when they are asked for. Handles in a circle have no
- * end of levels. All names together take at most NAMES_MAX bytes: a dump that is made to have more is
- * given replacements for the rest.
+ * A name must not depend on which others were asked for before. So how many levels a name has is
+ * kept with it, and a type with more than CLR_ECMA_DEPTH levels is replaced always, be its parts
+ * known already or not; the parts below are then named when they are asked for. Handles in a circle
+ * have no end of levels. All names together take at most NAMES_MAX bytes: a dump that is made to
+ * have more is given replacements for the rest.
  *
  * Knowledge: the runtime's docs/design/datacontracts/RuntimeTypeSystem.md; ECMA-335, partition II.
  */
@@ -105,8 +105,8 @@ static const char *keep(struct clr_name_cache *cache, const char *text, size_t l
 /* Why a name could not be made. */
 enum failure {
     NONE,
-    NO_TYPE,      /* no MethodTable or TypeDesc, or not saved */
-    NO_MODULE,    /* no module that can be read, or no token in it */
+    NO_TYPE,   /* no MethodTable or TypeDesc, or not saved */
+    NO_MODULE, /* no module that can be read, or no token in it */
     NO_METADATA,
     BAD_METADATA, /* the row is not there or makes no sense */
     NO_ARGUMENTS, /* of an instantiation: not saved */
@@ -187,8 +187,7 @@ static bool find_space(struct work *work, const struct clr_metadata *metadata)
     clr_text_utf8(&text, (const uint8_t *)bytes, length);
     work->space = text.failed ? NULL : keep(cache, text.data, text.length);
     clr_text_deinit(&text);
-    return (work->space &&
-            clr_map_put(&cache->spaces, (uintptr_t)bytes, (uintptr_t)work->space)) ||
+    return (work->space && clr_map_put(&cache->spaces, (uintptr_t)bytes, (uintptr_t)work->space)) ||
            fail(work, NO_MEMORY);
 }
 
@@ -208,8 +207,7 @@ static bool write_definition(struct work *work)
         while (arguments.count < MOST_ARGUMENTS &&
                clr_type_argument(work->runtime, &work->type, arguments.count, &handle))
             arguments.count++;
-        if (arguments.count !=
-            clr_ecma_parameter_count(metadata, CLR_TYPEDEF, work->token & RID))
+        if (arguments.count != clr_ecma_parameter_count(metadata, CLR_TYPEDEF, work->token & RID))
             return fail(work, NO_ARGUMENTS);
     }
     if (clr_ecma_definition_name(metadata, work->token & RID, open ? NULL : &arguments,
@@ -329,9 +327,10 @@ static void report(const struct work *work)
                module, at);
         break;
     case BAD_METADATA:
-        REPORT("types of module %s have no names: their rows in its metadata are damaged (the first "
-               "is the type at 0x%llx)",
-               module, at);
+        REPORT(
+            "types of module %s have no names: their rows in its metadata are damaged (the first "
+            "is the type at 0x%llx)",
+            module, at);
         break;
     case NO_ARGUMENTS:
         REPORT("the type at 0x%llx has no name: the arguments of its instantiation are not saved",
@@ -379,8 +378,8 @@ static bool store(struct clr_name_cache *cache, const struct work *work, struct 
     return true;
 }
 
-/* Makes the name, or its replacement. False: no memory; or too deep from where it is asked for, which
- * says nothing about the type itself. */
+/* Makes the name, or its replacement. False: no memory; or too deep from where it is asked for,
+ * which says nothing about the type itself. */
 static bool make_name(struct work *work, struct name *name)
 {
     struct clr_name_cache *cache = work->runtime->names;

@@ -14,7 +14,7 @@
  *   unsaved.core          DUMP, without the page that the contract descriptor lies on
  *   other.core            DUMP, with the string 'literal' changed to 'LITERAL'
  *   damaged.core          DUMP, with the string 'map-500' without its MethodTable word
- *   nameless.core         DUMP, without the page of zoo.dll's metadata that names the type Wide
+ *   nameless.core         DUMP, without the page of metadata that holds one type's name
  *
  * unknown, nodescriptor and unsaved hold of DUMP only the notes and the memory of libcoreclr.so.
  * Pages of zeros are left out of the files, which the file system reads as zeros again.
@@ -133,8 +133,8 @@ struct dump {
     uint64_t size;
     Elf64_Phdr *segments;
     unsigned count;
-    uint64_t low, high;         /* of libcoreclr.so */
-    uint64_t zoo_low, zoo_high; /* of zoo.dll, as the program was started from it */
+    uint64_t low, high;                 /* of libcoreclr.so */
+    uint64_t library_low, library_high; /* of System.Private.CoreLib.dll */
 };
 
 static bool ends_with(const char *text, const char *end)
@@ -154,9 +154,9 @@ static void find_images(struct dump *dump, const uint8_t *note, uint64_t size)
         if (ends_with(path, "/libcoreclr.so")) {
             dump->low = dump->low ? dump->low : range[0];
             dump->high = range[1];
-        } else if (ends_with(path, "/zoo.dll")) {
-            dump->zoo_low = dump->zoo_low ? dump->zoo_low : range[0];
-            dump->zoo_high = range[1];
+        } else if (ends_with(path, "/System.Private.CoreLib.dll")) {
+            dump->library_low = dump->library_low ? dump->library_low : range[0];
+            dump->library_high = range[1];
         }
         path += strlen(path) + 1;
     }
@@ -188,8 +188,8 @@ static void open_dump(struct dump *dump, const char *path)
             at += sizeof note + name + size;
         }
     }
-    if (!dump->high || !dump->zoo_high)
-        die("libcoreclr.so or zoo.dll in the dump");
+    if (!dump->high || !dump->library_high)
+        die("no libcoreclr.so or System.Private.CoreLib.dll in the dump");
 }
 
 /* Where BYTES lie in the memory saved from LOW up to HIGH, as an offset in the file. The last
@@ -309,7 +309,8 @@ int main(int argc, char **argv)
     make(folder, "table.core", dump.bytes, 1000);
     uint64_t hole = find(&dump, dump.low, dump.high, "DNCCDAC", 8);
     make_core(&dump, false, hole, folder, "unsaved.core");
-    hole = find(&dump, dump.zoo_low, dump.zoo_high, "\0Wide", 6);
+    static const char name[] = "\0TraceLoggingEventHandleTable";
+    hole = find(&dump, dump.library_low, dump.library_high, name, sizeof name);
     make_core(&dump, true, hole, folder, "nameless.core");
 
     uint64_t at = find_string(&dump, "literal");

@@ -13,14 +13,15 @@
 DROP TABLE IF EXISTS temp.pair;
 CREATE TABLE temp.pair(id INTEGER PRIMARY KEY, name, question, answer);
 
--- Operands, as SQL. {mid} is a value in the middle of the column.
+-- Operands, as SQL. {mid} is a value in the middle of the column. (-9223372036854775808.0 is left out:
+-- SQLite itself finds a rowid of that value by a scan, and by its index not.)
 DROP TABLE IF EXISTS temp.operand;
 CREATE TABLE temp.operand(sql, level);
 INSERT INTO temp.operand VALUES
   ('NULL', 1), ('0', 1), ('1', 2), ('-1', 1), ('1e300', 1), ('-1e300', 1), ('9e999', 1), ('-9e999', 1),
   ('0.5', 2), ('''5''', 2), (''' 5 ''', 2), ('''5.0''', 2), ('''5x''', 1), ('''0x5''', 2), ('''''', 1),
   ('''zzz''', 1), ('x''''', 1), ('x''35''', 2), ('9223372036854775807', 1), ('-9223372036854775808', 1),
-  ('9223372036854775808.0', 1), ('-9223372036854775808.0', 2), ('-9.3e18', 1), ('''9223372036854775808''', 2),
+  ('9223372036854775808.0', 1), ('-9.3e18', 1), ('''9223372036854775808''', 2),
   ('(SELECT min({C}) FROM {K})', 2), ('(SELECT max({C}) FROM {K})', 1), ('+(SELECT max({C}) FROM {K})', 2),
   ('{mid}', 1), ('+{mid}', 1), ('{mid} + 1', 1), ('{mid} - 1', 2), ('{mid} + 0.5', 1), ('{mid} - 0.5', 2),
   ('CAST({mid} AS TEXT)', 1), ('CAST({mid} AS REAL)', 1), ('CAST({mid} AS BLOB)', 1),

@@ -171,6 +171,11 @@ void fake_forget(struct fake *fake, uint64_t address, uint64_t size)
     own->holes[own->hole_count++] = (struct fake_hole){address, address + size};
 }
 
+void fake_split(struct fake *fake, uint64_t address)
+{
+    fake_forget(fake, address, 0);
+}
+
 /* --- The descriptor --------------------------------------------------------------------------- */
 
 static struct fake_name *name_of(const struct fake *fake, const char *type, const char *field)

@@ -80,6 +80,8 @@ uint64_t fake_utf8(struct fake *fake, const char *text);
 uint64_t fake_utf16(struct fake *fake, const char *ascii);
 /* Leaves these bytes out of the core. */
 void fake_forget(struct fake *fake, uint64_t address, uint64_t size);
+/* Lets a PT_LOAD end at ADDRESS and another begin there, elsewhere in the file. */
+void fake_split(struct fake *fake, uint64_t address);
 
 /* --- The descriptor --------------------------------------------------------------------------- */
 

@@ -50,7 +50,7 @@ static uint64_t target(const struct image *image, uint64_t to)
 }
 
 static void header(struct writer *w, uint32_t type, uint32_t flags, uint64_t offset,
-                   uint64_t vaddr, uint64_t size)
+                   uint64_t vaddr, uint64_t size, uint64_t bss)
 {
     put(w, type, 4);
     if (w->spec->word == 8)
@@ -59,7 +59,7 @@ static void header(struct writer *w, uint32_t type, uint32_t flags, uint64_t off
     word(w, vaddr);
     word(w, vaddr);
     word(w, size);
-    word(w, size);
+    word(w, size + bss);
     if (w->spec->word == 4)
         put(w, flags, 4);
     word(w, PAGE);
@@ -86,11 +86,12 @@ static void write_headers(struct writer *w, const struct image *image, size_t dy
     put(w, entry, 2);
     put(w, 4, 2);
     put(w, 0, 6);
-    header(w, PT_LOAD, PF_R, 0, 0, image->writable_offset);
+    header(w, PT_LOAD, PF_R, 0, 0, image->writable_offset, 0);
     header(w, PT_LOAD, PF_R | PF_W, image->writable_offset, image->writable_vaddr,
-           image->writable_size);
-    header(w, PT_DYNAMIC, PF_R | PF_W, image->writable_offset, image->dynamic_vaddr, dynamic_size);
-    header(w, spec->build_id_size ? PT_NOTE : PT_NULL, PF_R, note_at, note_at, note_size);
+           image->writable_size, spec->bss_size);
+    header(w, PT_DYNAMIC, PF_R | PF_W, image->writable_offset, image->dynamic_vaddr, dynamic_size,
+           0);
+    header(w, spec->build_id_size ? PT_NOTE : PT_NULL, PF_R, note_at, note_at, note_size, 0);
     if (spec->build_id_size) {
         put(w, 4, 4);
         put(w, spec->build_id_size, 4);
@@ -210,7 +211,7 @@ struct image image_build(const struct image_spec *spec)
     image.writable_vaddr = image.dynamic_vaddr = image.writable_offset + PAGE;
     image.data_vaddr = image.dynamic_vaddr + dynamic_size;
     image.writable_size = dynamic_size + spec->data_size;
-    image.end = image.writable_vaddr + image.writable_size;
+    image.end = image.writable_vaddr + image.writable_size + spec->bss_size;
     image.size = image.writable_offset + image.writable_size;
     image.bytes = calloc(1, image.size + PAGE);
     if (!image.bytes)

@@ -44,6 +44,7 @@ struct image_spec {
     uint32_t relocation; /* type of the pointers' relocations: R_X86_64_RELATIVE … */
     bool packed;         /* DT_RELR instead of DT_RELA */
     uint64_t debug;      /* value of DT_DEBUG; 0: none */
+    uint64_t bss_size;   /* memory after the data that the file does not hold */
 };
 
 struct image {
@@ -52,7 +53,7 @@ struct image {
     uint64_t constants_vaddr;
     uint64_t dynamic_vaddr, data_vaddr; /* of the caller's data */
     uint64_t writable_vaddr, writable_offset, writable_size; /* the rw PT_LOAD */
-    uint64_t end; /* vaddr after it all */
+    uint64_t end; /* vaddr after it all, bss included */
 };
 
 struct image image_build(const struct image_spec *spec);

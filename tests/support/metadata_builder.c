@@ -23,24 +23,59 @@ struct metadata_builder {
 /* One letter a column: 2 and 4 are constants; s, g, b heaps; tNN a row of table NN (hexadecimal);
  * the others are coded indexes, see coded_text. */
 static const char *const schema_text[CLR_METADATA_TABLES] = {
-    [0x00] = "2 s g g g",     [0x01] = "R s s",           [0x02] = "4 s s T t04 t06",
-    [0x03] = "t04",           [0x04] = "2 s b",           [0x05] = "t06",
-    [0x06] = "4 2 2 s b t08", [0x07] = "t08",             [0x08] = "2 2 s",
-    [0x09] = "t02 T",         [0x0a] = "P s b",           [0x0b] = "2 C b",
-    [0x0c] = "A K b",         [0x0d] = "F b",             [0x0e] = "2 D b",
-    [0x0f] = "2 4 t02",       [0x10] = "4 t04",           [0x11] = "b",
-    [0x12] = "t02 t14",       [0x13] = "t14",             [0x14] = "2 s T",
-    [0x15] = "t02 t17",       [0x16] = "t17",             [0x17] = "2 s b",
-    [0x18] = "2 t06 H",       [0x19] = "t02 M M",         [0x1a] = "s",
-    [0x1b] = "b",             [0x1c] = "2 W s t1a",       [0x1d] = "4 t04",
-    [0x1e] = "4 4",           [0x1f] = "4",               [0x20] = "4 2 2 2 2 4 b s s",
-    [0x21] = "4",             [0x22] = "4 4 4",           [0x23] = "2 2 2 2 4 b s s b",
-    [0x24] = "4 t23",         [0x25] = "4 4 4 t23",       [0x26] = "4 s b",
-    [0x27] = "4 4 s s I",     [0x28] = "4 4 s I",         [0x29] = "t02 t02",
-    [0x2a] = "2 2 O s",       [0x2b] = "M b",             [0x2c] = "t2a T",
-    [0x30] = "b g b g",       [0x31] = "t30 b",           [0x32] = "t06 t35 t33 t34 4 4",
-    [0x33] = "2 2 s",         [0x34] = "s b",             [0x35] = "t35 b",
-    [0x36] = "t06 t06",       [0x37] = "U g b",
+    [0x00] = "2 s g g g",
+    [0x01] = "R s s",
+    [0x02] = "4 s s T t04 t06",
+    [0x03] = "t04",
+    [0x04] = "2 s b",
+    [0x05] = "t06",
+    [0x06] = "4 2 2 s b t08",
+    [0x07] = "t08",
+    [0x08] = "2 2 s",
+    [0x09] = "t02 T",
+    [0x0a] = "P s b",
+    [0x0b] = "2 C b",
+    [0x0c] = "A K b",
+    [0x0d] = "F b",
+    [0x0e] = "2 D b",
+    [0x0f] = "2 4 t02",
+    [0x10] = "4 t04",
+    [0x11] = "b",
+    [0x12] = "t02 t14",
+    [0x13] = "t14",
+    [0x14] = "2 s T",
+    [0x15] = "t02 t17",
+    [0x16] = "t17",
+    [0x17] = "2 s b",
+    [0x18] = "2 t06 H",
+    [0x19] = "t02 M M",
+    [0x1a] = "s",
+    [0x1b] = "b",
+    [0x1c] = "2 W s t1a",
+    [0x1d] = "4 t04",
+    [0x1e] = "4 4",
+    [0x1f] = "4",
+    [0x20] = "4 2 2 2 2 4 b s s",
+    [0x21] = "4",
+    [0x22] = "4 4 4",
+    [0x23] = "2 2 2 2 4 b s s b",
+    [0x24] = "4 t23",
+    [0x25] = "4 4 4 t23",
+    [0x26] = "4 s b",
+    [0x27] = "4 4 s s I",
+    [0x28] = "4 4 s I",
+    [0x29] = "t02 t02",
+    [0x2a] = "2 2 O s",
+    [0x2b] = "M b",
+    [0x2c] = "t2a T",
+    [0x30] = "b g b g",
+    [0x31] = "t30 b",
+    [0x32] = "t06 t35 t33 t34 4 4",
+    [0x33] = "2 2 s",
+    [0x34] = "s b",
+    [0x35] = "t35 b",
+    [0x36] = "t06 t06",
+    [0x37] = "U g b",
 };
 
 /* Letter of a coded index -> tag bits and the tables whose sizes decide. */
@@ -244,8 +279,8 @@ static void put_tables(struct metadata_builder *b, struct buffer *out)
             for (const char *p = schema_text[i]; p; p = strchr(p, ' ')) {
                 p += *p == ' ';
                 if (*cell > 0xffff && width_of(b, p) == 2) {
-                    fprintf(stderr, "metadata_builder: 0x%x does not fit into table 0x%02x\n", *cell,
-                            i);
+                    fprintf(stderr, "metadata_builder: 0x%x does not fit into table 0x%02x\n",
+                            *cell, i);
                     abort();
                 }
                 put_uint(out, *cell++, width_of(b, p));
@@ -274,9 +309,12 @@ const uint8_t *metadata_build(struct metadata_builder *b, size_t *size)
         const char *name;
         const struct buffer *bytes;
     } streams[] = {
-        {b->form.uncompressed ? "#-" : "#~", &tables}, {"#Strings", &b->strings},
-        {"#US", &none},                                {"#GUID", &b->guids},
-        {"#Blob", &b->blobs},                          {"#Pdb", b->form.pdb ? &pdb : NULL},
+        {b->form.uncompressed ? "#-" : "#~", &tables},
+        {"#Strings", &b->strings},
+        {"#US", &none},
+        {"#GUID", &b->guids},
+        {"#Blob", &b->blobs},
+        {"#Pdb", b->form.pdb ? &pdb : NULL},
         {"#JTD", b->form.minimal_delta ? &none : NULL},
     };
     enum { STREAMS = sizeof streams / sizeof *streams };

@@ -1,5 +1,6 @@
 /*
- * Builds small metadata blobs for tests: tables given as rows, widths computed as the standard says.
+ * Builds small metadata blobs for tests: tables given as rows, widths computed as the standard
+ * says.
  *
  *   struct metadata_builder *b = metadata_builder_create();
  *   uint32_t name = metadata_string(b, "Node"), space = metadata_string(b, "Zoo");
@@ -44,13 +45,13 @@ void metadata_set(struct metadata_builder *builder, enum clr_table_id table, uin
 
 /* How the blob is written. All false: '#~', indexes as narrow as they can be. */
 struct metadata_form {
-    bool uncompressed; /* '#-' instead of '#~' */
-    bool wide_heaps;   /* heap indexes of four bytes */
+    bool uncompressed;  /* '#-' instead of '#~' */
+    bool wide_heaps;    /* heap indexes of four bytes */
     bool minimal_delta; /* '#JTD': every index has four bytes */
-    bool extra_word;   /* bit 0x40 of the heap sizes */
-    uint64_t sorted;   /* the mask; 0: what the standard asks for */
-    bool unsorted;     /* the mask is 0 */
-    bool pdb;          /* a '#Pdb' stream with row counts that the module has */
+    bool extra_word;    /* bit 0x40 of the heap sizes */
+    uint64_t sorted;    /* the mask; 0: what the standard asks for */
+    bool unsorted;      /* the mask is 0 */
+    bool pdb;           /* a '#Pdb' stream with row counts that the module has */
     uint32_t pdb_rows[CLR_METADATA_TABLES];
 };
 void metadata_form(struct metadata_builder *builder, const struct metadata_form *form);
@@ -58,8 +59,9 @@ void metadata_form(struct metadata_builder *builder, const struct metadata_form 
 /* The blob, owned by the builder. May be called again after more rows. */
 const uint8_t *metadata_build(struct metadata_builder *builder, size_t *size);
 
-/* A PE image around a blob, as it lies in a file: one section at RVA 0x2000, file offset 0x200, with
- * the CLI header and the blob. MAPPED: the same with its section at its RVA. Owned by the builder. */
+/* A PE image around a blob, as it lies in a file: one section at RVA 0x2000, file offset 0x200,
+ * with the CLI header and the blob. MAPPED: the same with its section at its RVA. Owned by the
+ * builder. */
 const uint8_t *metadata_build_image(struct metadata_builder *builder, bool mapped, bool pe32_plus,
                                     size_t *size);
 

@@ -51,7 +51,8 @@ char *pairs_text(sqlite3 *db, const char *sql)
     if (code != SQLITE_DONE)
         sqlite3_str_appendf(text, "error: %s", sqlite3_errmsg(db));
     sqlite3_finalize(statement);
-    return sqlite3_str_finish(text);
+    char *result = sqlite3_str_finish(text);
+    return result ? result : sqlite3_mprintf("");
 }
 
 void pairs_begin(sqlite3 *db)
@@ -130,7 +131,7 @@ int pairs_run(sqlite3 *db)
         char *wanted = pairs_text(db, (const char *)sqlite3_column_text(statement, 1));
         if (strcmp(got, wanted) != 0 || strstr(got, "error: ")) {
             if (wrong++ < SHOWN)
-                printf("%s\n  gives %s  not %s", question, got, wanted);
+                fprintf(stderr, "%s\n  gives %s  not %s", question, got, wanted);
         }
         sqlite3_free(got);
         sqlite3_free(wanted);

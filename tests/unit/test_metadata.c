@@ -157,7 +157,7 @@ START_TEST(cells_outside_are_absent)
     ck_assert(!clr_metadata_cell(&md, CLR_TYPEDEF, 1, 9, &value));
     ck_assert(!clr_metadata_cell(&md, CLR_FIELDDEF, 1, 0, &value));
     ck_assert(!clr_metadata_cell(&md, (enum clr_table_id)64, 1, 0, &value));
-    ck_assert(!clr_metadata_cell(&md, (enum clr_table_id)-1, 1, 0, &value));
+    ck_assert(!clr_metadata_cell(&md, (enum clr_table_id) - 1, 1, 0, &value));
     ck_assert_uint_eq(value, 0);
 }
 END_TEST
@@ -513,11 +513,11 @@ int main(void)
     tcase_set_timeout(c, 120);
     int all = sizeof forms / sizeof *forms;
     tcase_add_loop_test(c, every_table_reads_back, 0, all);
-    static const int growing[] = {CLR_MODULE,    CLR_TYPEREF,      CLR_TYPEDEF,  CLR_FIELDDEF,
-                                  CLR_METHODDEF, CLR_PARAM,        CLR_MEMBERREF, CLR_PROPERTY,
-                                  CLR_EVENT,     CLR_ASSEMBLYREF,  CLR_MODULEREF, CLR_TYPESPEC,
-                                  CLR_FILE,      CLR_EXPORTEDTYPE, CLR_GENERICPARAM,
-                                  CLR_DOCUMENT,  CLR_LOCALVARIABLE, CLR_IMPORTSCOPE};
+    static const int growing[] = {
+        CLR_MODULE,    CLR_TYPEREF,       CLR_TYPEDEF,    CLR_FIELDDEF,     CLR_METHODDEF,
+        CLR_PARAM,     CLR_MEMBERREF,     CLR_PROPERTY,   CLR_EVENT,        CLR_ASSEMBLYREF,
+        CLR_MODULEREF, CLR_TYPESPEC,      CLR_FILE,       CLR_EXPORTEDTYPE, CLR_GENERICPARAM,
+        CLR_DOCUMENT,  CLR_LOCALVARIABLE, CLR_IMPORTSCOPE};
     for (size_t i = 0; i < sizeof growing / sizeof *growing; i++)
         tcase_add_loop_test(c, indexes_grow_with_their_tables, growing[i], growing[i] + 1);
     tcase_add_test(c, pdb_counts_rows_of_the_module);

@@ -64,7 +64,9 @@ END_TEST
 START_TEST(offsets)
 {
     uint64_t offset = 77;
-    pe = (struct clr_pe){.size = 0x1000, .flat = true, .section_count = 3,
+    pe = (struct clr_pe){.size = 0x1000,
+                         .flat = true,
+                         .section_count = 3,
                          .sections = {{0x2000, 0x150, 0x200, 0x200},   /* padded in the file */
                                       {0x4000, 0x800, 0x400, 0x100},   /* zeros behind its bytes */
                                       {0x8000, 0x400, 0xf00, 0x400}}}; /* cut by the file's end */
@@ -142,7 +144,10 @@ START_TEST(refusals)
     ck_assert_ptr_nonnull(image);
 
     memcpy(image, built, size);
-    memcpy(image, "\x7f" "E", 2);
+    memcpy(image,
+           "\x7f"
+           "E",
+           2);
     ck_assert_int_eq(open_file(image, size), CLR_BAD_DATA);
     ck_assert_ptr_nonnull(strstr(error.text, "7f 45"));
 
@@ -198,11 +203,19 @@ static struct clr_process *open_core(const uint8_t *image, uint64_t size, uint64
     } elf = {
         .header = {.e_ident = {ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64, ELFDATA2LSB,
                                EV_CURRENT},
-                   .e_type = ET_CORE, .e_machine = EM_X86_64, .e_version = EV_CURRENT,
-                   .e_phoff = sizeof(Elf64_Ehdr), .e_ehsize = sizeof(Elf64_Ehdr),
-                   .e_phentsize = sizeof(Elf64_Phdr), .e_phnum = 1},
-        .load = {.p_type = PT_LOAD, .p_flags = PF_R, .p_offset = sizeof elf, .p_vaddr = base,
-                 .p_filesz = saved, .p_memsz = size},
+                   .e_type = ET_CORE,
+                   .e_machine = EM_X86_64,
+                   .e_version = EV_CURRENT,
+                   .e_phoff = sizeof(Elf64_Ehdr),
+                   .e_ehsize = sizeof(Elf64_Ehdr),
+                   .e_phentsize = sizeof(Elf64_Phdr),
+                   .e_phnum = 1},
+        .load = {.p_type = PT_LOAD,
+                 .p_flags = PF_R,
+                 .p_offset = sizeof elf,
+                 .p_vaddr = base,
+                 .p_filesz = saved,
+                 .p_memsz = size},
     };
     ck_assert_int_eq(write(fd, &elf, sizeof elf), sizeof elf);
     ck_assert_int_eq(write(fd, image, saved), (ssize_t)saved);

@@ -1,0 +1,199 @@
+/*
+ * refs: one row for every non-null reference slot of every object that is not free.
+ *
+ *   scan      in heap order, by GCDesc
+ *   source=   the same for one object; needs no graph
+ *   target=   by the reverse graph (CLR_PART_REVERSE), built once
+ *   address=  the edges of the object that the slot lies in
+ *
+ * The key is the slot's address, so rows come in the order of their sources, not of the key.
+ */
+#include "inspect/fieldpath.h"
+#include "results.h"
+
+enum {
+    REFFED = CLR_PART_RUNTIME | CLR_PART_GC | CLR_PART_INDEX | CLR_PART_HANDLES | CLR_PART_REFS,
+};
+
+enum ref_column {
+    REF_ADDRESS,
+    REF_SOURCE,
+    REF_TARGET,
+    REF_OFFSET,
+    REF_KIND,
+    REF_FIELD,
+    REF_ELEMENT,
+    REF_COLUMNS
+};
+
+static const struct clr_column ref_columns[] = {
+    [REF_ADDRESS] = {"address", CLR_INTEGER, CLR_KEY, 0,
+                     "Address of the slot; of a dependent edge the handle's secondary slot, of a "
+                     "loader_allocator edge the source's own."},
+    [REF_SOURCE] = {"source", CLR_INTEGER, 0, 0, "objects.address of the object that refers."},
+    [REF_TARGET] = {"target", CLR_INTEGER, 0, 0,
+                    "objects.address of the object referred to; looking it up builds the reverse "
+                    "graph once."},
+    [REF_OFFSET] = {"offset", CLR_INTEGER, 0, 0,
+                    "Bytes from the byte after the MethodTable pointer to the slot; NULL for edges "
+                    "without a slot in the object."},
+    [REF_KIND] = {"kind", CLR_TEXT, 0, 0, "member, element, dependent or loader_allocator."},
+    [REF_FIELD] = {"field", CLR_TEXT, 0, 0,
+                   "Path of the field, such as Next, Bread.First, [].Value; NULL if it has none."},
+    [REF_ELEMENT] = {"element", CLR_INTEGER, 0, 0,
+                     "Number of the array's element, from 0; NULL if the source is no array."},
+    [REF_COLUMNS] = {0},
+};
+
+enum { REFS_BY_ADDRESS, REFS_BY_SOURCE, REFS_BY_TARGET, REFS_SCAN };
+
+struct ref_cursor {
+    struct clr_cursor base;
+    bool backwards; /* rows come from LINKS */
+    struct clr_ref_scan scan;
+    struct clr_link_scan links;
+    struct clr_ref ref;
+};
+
+static void report_stray(void *context, uint64_t slot, uint64_t value)
+{
+    clr_dump_stray(context, slot, value, 0);
+}
+
+static void report_missing(void *context, uint64_t address, uint64_t length)
+{
+    clr_dump_stray(context, address, 0, length);
+}
+
+static enum clr_status next_ref(struct clr_cursor *base, struct clr_error *error)
+{
+    struct ref_cursor *cursor = (struct ref_cursor *)base;
+    (void)error;
+    base->eof = cursor->backwards ? !clr_link_scan_next(&cursor->links, &cursor->ref)
+                                  : !clr_ref_scan_next(&cursor->scan, &cursor->ref);
+    base->rowid = (int64_t)cursor->ref.address;
+    return CLR_OK;
+}
+
+/* The source of the edge whose slot is at ADDRESS. */
+static bool source_of_slot(const struct clr_dump *dump, uint64_t address, uint32_t *number)
+{
+    if (clr_object_containing(dump->heap, address, number))
+        return true;
+    for (size_t i = 0; i < dump->refs->dependent_count; i++)
+        if (dump->refs->dependents[i].slot == address) {
+            *number = dump->refs->dependents[i].source;
+            return true;
+        }
+    return false;
+}
+
+static enum clr_status start_refs(struct clr_cursor *base, const struct clr_query *query,
+                                  struct clr_error *error)
+{
+    struct ref_cursor *cursor = (struct ref_cursor *)base;
+    struct clr_dump *dump = base->dump;
+    uint32_t first = 0, end = 0;
+    cursor->backwards = false;
+    switch (query->path) {
+    case REFS_BY_ADDRESS:
+        if (source_of_slot(dump, (uint64_t)clr_equal_int(query, 0), &first))
+            end = first + 1;
+        break;
+    case REFS_BY_SOURCE:
+        if (clr_number(dump->heap, (uint64_t)clr_equal_int(query, 0), &first))
+            end = first + 1;
+        break;
+    case REFS_BY_TARGET:
+        if (clr_number(dump->heap, (uint64_t)clr_equal_int(query, 0), &first)) {
+            clr_link_scan_start(&cursor->links, dump->links, first);
+            cursor->backwards = true;
+        }
+        break;
+    default: end = clr_heap_count(dump->heap); break;
+    }
+    clr_ref_scan_start(&cursor->scan, dump->refs, first, end);
+    cursor->scan.stray = report_stray;
+    cursor->scan.missing = report_missing;
+    cursor->scan.context = dump;
+    return next_ref(base, error);
+}
+
+static enum clr_status ref_column(struct clr_cursor *base, int column, sqlite3_context *context,
+                                  struct clr_error *error)
+{
+    const struct clr_ref *ref = &((struct ref_cursor *)base)->ref;
+    bool in_object = ref->kind == CLR_REF_MEMBER || ref->kind == CLR_REF_ELEMENT;
+    const char *text;
+    switch (column) {
+    case REF_ADDRESS: clr_result_u64(context, ref->address); break;
+    case REF_SOURCE: clr_result_u64(context, ref->source); break;
+    case REF_TARGET: clr_result_u64(context, ref->target); break;
+    case REF_OFFSET:
+        if (in_object)
+            clr_result_u64(context, ref->offset);
+        break;
+    case REF_KIND: clr_result_static(context, clr_ref_kind_text(ref->kind)); break;
+    case REF_FIELD:
+        if (in_object) {
+            CLR_TRY(clr_ref_field(base->dump, ref, &text, error));
+            clr_result_static(context, text);
+        }
+        break;
+    case REF_ELEMENT:
+        if (ref->kind == CLR_REF_ELEMENT)
+            clr_result_u64(context, ref->element);
+        break;
+    }
+    return CLR_OK;
+}
+
+static double all_refs(const struct clr_dump *dump)
+{
+    return clr_rows_objects(dump) * 1.5;
+}
+
+static double refs_of_a_source(const struct clr_dump *dump)
+{
+    (void)dump;
+    return 4;
+}
+
+static double refs_to_a_target(const struct clr_dump *dump)
+{
+    (void)dump;
+    return 3;
+}
+
+static const struct clr_path ref_paths[] = {
+    [REFS_BY_ADDRESS] = {.name = "address=",
+                         .key = {{REF_ADDRESS, CLR_EQ}},
+                         .order = -1,
+                         .unique = true,
+                         .rows = clr_rows_one},
+    [REFS_BY_SOURCE] = {.name = "source=",
+                        .key = {{REF_SOURCE, CLR_EQ}},
+                        .order = REF_SOURCE,
+                        .rows = refs_of_a_source},
+    [REFS_BY_TARGET] = {.name = "target=",
+                        .key = {{REF_TARGET, CLR_EQ}},
+                        .order = -1,
+                        .needs = REFFED | CLR_PART_REVERSE,
+                        .rows = refs_to_a_target},
+    [REFS_SCAN] = {.name = "scan", .order = REF_SOURCE, .rows = all_refs},
+    {0},
+};
+
+const struct clr_table clr_table_refs = {
+    .name = "refs",
+    .doc = "All references between objects: one row for every slot that is not null, of dead "
+           "objects too.",
+    .columns = ref_columns,
+    .paths = ref_paths,
+    .needs = REFFED,
+    .contract = CLR_CONTRACT_GC,
+    .cursor_size = sizeof(struct ref_cursor),
+    .start = start_refs,
+    .next = next_ref,
+    .column = ref_column,
+};
