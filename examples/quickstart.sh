@@ -4,13 +4,18 @@
 #
 #   examples/quickstart.sh [CORE]     CORE: a dump of your own
 set -eu
+core=
+[ $# -eq 0 ] || core=$(readlink -f "$1")
 cd "$(dirname "$0")/.."
 tests/install_deps.sh
-cmake --preset release -G Ninja -DCLRDB_TESTS=OFF > /dev/null
+export CMAKE_GENERATOR=Ninja # if the build folder is new
+cmake --preset release -DCLRDB_TESTS=OFF > /dev/null
 cmake --build --preset release
 
-core=${1:-build/release/ws11.core}
-[ -n "${1:-}" ] || [ -f "$core" ] || zstd -q -d tests/dumps/ws11.core.zst -o "$core"
+if [ -z "$core" ]; then
+    core=build/release/ws11.core
+    [ -f "$core" ] || zstd -q -d tests/dumps/ws11.core.zst -o "$core"
+fi
 CLRDB_MODULE=$PWD/build/release/clrdb.so ext/clrdb.sh -box "$core" "
     SELECT runtime_version, gc_mode, object_count, object_bytes, complete FROM dump_info;
     SELECT name, object_count, total_size FROM type_stats ORDER BY total_size DESC LIMIT 10"

@@ -79,11 +79,11 @@ static void destroy_cache(void *above)
     if (!cache)
         return;
     struct clr_lookup *indexes[] = {
-        &cache->regions,        &cache->images,      &cache->segments,     &cache->threads,
-        &cache->stack_pointers, &cache->type_names,  &cache->type_modules, &cache->type_parents,
-        &cache->supertypes,     &cache->shape_types, &cache->shape_names,
-        &cache->handle_objects, &cache->finalizer_objects,
-        &cache->root_objects,   &cache->root_threads,
+        &cache->regions,           &cache->images,         &cache->segments,
+        &cache->threads,           &cache->stack_pointers, &cache->type_names,
+        &cache->type_modules,      &cache->type_parents,   &cache->supertypes,
+        &cache->shape_types,       &cache->shape_names,    &cache->handle_objects,
+        &cache->finalizer_objects, &cache->root_objects,   &cache->root_threads,
     };
     for (size_t i = 0; i < sizeof indexes / sizeof indexes[0]; i++)
         clr_lookup_deinit(indexes[i]);
@@ -269,7 +269,9 @@ const char *clr_shape_name(struct clr_dump *dump, uint32_t shape)
             return NULL;
         cache->shape_count = count;
     }
-    if (!cache->shape_name[shape])
-        cache->shape_name[shape] = clr_type_name(dump->runtime, shapes[shape].type);
+    if (!cache->shape_name[shape]) {
+        const char *name = clr_type_name(dump->runtime, shapes[shape].type);
+        cache->shape_name[shape] = clr_type_name_lost(name) ? NULL : name;
+    }
     return cache->shape_name[shape];
 }

@@ -109,6 +109,8 @@ static enum clr_status type_index(struct clr_dump *dump, struct clr_job *job, in
         status = clr_job_poll(job, "listing types", i, count, error);
         if (path == TYPES_BY_NAME) {
             const char *name = clr_type_name(dump->runtime, types[i]);
+            if (status == CLR_OK && clr_type_name_lost(name))
+                status = clr_fail(error, CLR_NOMEM, 0, "out of memory");
             key = clr_text_key(name, strlen(name));
         } else if (clr_type_known(dump, types[i], &type)) {
             key = path == TYPES_BY_MODULE ? type.module : type.parent;
@@ -178,17 +180,26 @@ static enum clr_status start_types(struct clr_cursor *base, const struct clr_que
     return next_type(base, error);
 }
 
+static enum clr_status result_type_name(struct clr_runtime *runtime, uint64_t address,
+                                        sqlite3_context *context, struct clr_error *error)
+{
+    const char *name = clr_type_name(runtime, address);
+    if (clr_type_name_lost(name))
+        return clr_fail(error, CLR_NOMEM, address, "out of memory for the name of a type");
+    clr_result_static(context, name);
+    return CLR_OK;
+}
+
 static enum clr_status type_column(struct clr_cursor *base, int column, sqlite3_context *context,
                                    struct clr_error *error)
 {
-    (void)error;
     struct type_cursor *cursor = (struct type_cursor *)base;
     struct clr_runtime *runtime = base->dump->runtime;
     const struct clr_type *type = &cursor->type;
     if (column == TYPE_ADDRESS)
         clr_result_u64(context, type->address);
     else if (column == TYPE_NAME)
-        clr_result_static(context, clr_type_name(runtime, type->address));
+        return result_type_name(runtime, type->address, context, error);
     if (!cursor->is_read)
         return CLR_OK;
     switch (column) {
@@ -345,12 +356,17 @@ static enum clr_status start_stats(struct clr_cursor *base, const struct clr_que
 static enum clr_status stat_column(struct clr_cursor *base, int column, sqlite3_context *context,
                                    struct clr_error *error)
 {
-    (void)error;
     const struct stat_cursor *cursor = (struct stat_cursor *)base;
     const struct clr_shape *shape = &cursor->shapes[cursor->shape];
     switch (column) {
     case STAT_TYPE: clr_result_u64(context, shape->type); break;
-    case STAT_NAME: clr_result_static(context, clr_shape_name(base->dump, cursor->shape)); break;
+    case STAT_NAME: {
+        const char *name = clr_shape_name(base->dump, cursor->shape);
+        if (!name)
+            return clr_fail(error, CLR_NOMEM, 0, "out of memory for the name of a type");
+        clr_result_static(context, name);
+        break;
+    }
     case STAT_OBJECT_COUNT: clr_result_u64(context, shape->object_count); break;
     case STAT_TOTAL_SIZE: clr_result_u64(context, shape->total_size); break;
     case STAT_MIN_SIZE:

@@ -38,9 +38,12 @@ static const struct option {
 };
 
 static const char *const kind_names[] = {
-    [FOLDERS] = "a text or a list of texts", [TEXT] = "a text",
-    [TEXT_OR_NUMBER] = "a text or a number", [NUMBER] = "a number of bytes",
-    [COUNT] = "a small number",              [FLAG] = "0 or 1",
+    [FOLDERS] = "a text or a list of texts",
+    [TEXT] = "a text",
+    [TEXT_OR_NUMBER] = "a text or a number",
+    [NUMBER] = "a number of bytes",
+    [COUNT] = "a small number",
+    [FLAG] = "0 or 1",
     [NOT_FLAG] = "0 or 1",
 };
 
@@ -55,10 +58,10 @@ static enum clr_status unknown(const char *name, struct clr_error *error)
     struct clr_text names = {0};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         clr_text_format(&names, "%s%s", i ? ", " : "", rows[i].name);
-    enum clr_status status = names.failed
-                                 ? out_of_memory(error)
-                                 : clr_fail(error, CLR_MISUSE, 0,
-                                            "unknown option '%s': there are %s", name, names.data);
+    enum clr_status status =
+        names.failed
+            ? out_of_memory(error)
+            : clr_fail(error, CLR_MISUSE, 0, "unknown option '%s': there are %s", name, names.data);
     clr_text_deinit(&names);
     return status;
 }

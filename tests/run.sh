@@ -1,15 +1,19 @@
 #!/bin/sh
 # Passes every test: installs what is missing (Debian 12, Ubuntu), builds with warnings as errors and
-# with the address and undefined-behaviour sanitizers, and runs the whole suite on both.
+# with the address and undefined-behaviour sanitizers, and runs the whole suite on both: units, golden
+# SQL in the system's SQLite and in a newer one under Node, the documents, the corpora of the fuzz
+# targets.
 #
 #   tests/run.sh [PRESET...]       default: dev asan
 set -eu
 cd "$(dirname "$0")/.."
 tests/install_deps.sh check
-jobs=$(nproc)
+environment=$(tests/node_env.sh build/node)
+eval "$environment"
+export CMAKE_GENERATOR=Ninja # of a build folder that is new
 [ $# -gt 0 ] || set -- dev asan
 for preset in "$@"; do
-    cmake --preset "$preset" -G Ninja
-    cmake --build --preset "$preset" -j "$jobs"
-    ctest --preset "$preset" -j "$jobs"
+    cmake --preset "$preset" -DCLRDB_TESTS=ON
+    cmake --build --preset "$preset"
+    ctest --preset "$preset" -j "$(nproc)"
 done

@@ -25,11 +25,10 @@ static void *counted(void *block)
 
 void *clr_alloc(size_t count, size_t size)
 {
-    if (!may_allocate())
+    size_t bytes;
+    if (!may_allocate() || __builtin_mul_overflow(count, size, &bytes))
         return NULL;
-    if (count == 0 || size == 0)
-        count = size = 1;
-    return counted(calloc(count, size));
+    return counted(calloc(bytes ? bytes : 1, 1));
 }
 
 void *clr_realloc(void *block, size_t count, size_t size)

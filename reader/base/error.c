@@ -63,7 +63,8 @@ enum clr_status clr_fail_errno(struct clr_error *error, const char *format, ...)
         error->code = CLR_IO;
         error->os_errno = code;
         error->address = 0;
-        close_text(error, snprintf(error->text, sizeof error->text, "%s: %s", text, REASON(code, room)));
+        close_text(error,
+                   snprintf(error->text, sizeof error->text, "%s: %s", text, REASON(code, room)));
     }
     return CLR_IO;
 }

@@ -13,6 +13,7 @@ enum { MAX_DEPTH = 64 };
 static bool strip(char *text, size_t length, const char **fault)
 {
     size_t comma = SIZE_MAX, depth = 0;
+    char last = '['; /* what came before, blanks and comments aside */
     for (size_t i = 0; i < length; i++) {
         char c = text[i];
         if (c == '"') {
@@ -20,6 +21,7 @@ static bool strip(char *text, size_t length, const char **fault)
                 if (text[i] == '\\')
                     i++;
             comma = SIZE_MAX;
+            last = '"';
         } else if (c == '/' && i + 1 < length && text[i + 1] == '/') {
             while (i < length && text[i] != '\n')
                 text[i++] = ' ';
@@ -34,9 +36,12 @@ static bool strip(char *text, size_t length, const char **fault)
             memset(text + i, ' ', end + 2 - i);
             i = end + 1;
         } else if (c == ',') {
-            comma = i;
+            bool trails = last != '[' && last != '{' && last != ','; /* a value */
+            comma = trails ? i : SIZE_MAX;
+            last = c;
         } else if (c == '{' || c == '[') {
             comma = SIZE_MAX;
+            last = c;
             if (++depth > MAX_DEPTH) {
                 *fault = "nested too deeply";
                 return false;
@@ -45,9 +50,11 @@ static bool strip(char *text, size_t length, const char **fault)
             if (comma != SIZE_MAX)
                 text[comma] = ' ';
             comma = SIZE_MAX;
+            last = c;
             depth -= depth > 0;
         } else if (c != ' ' && c != '\t' && c != '\r' && c != '\n') {
             comma = SIZE_MAX;
+            last = c;
         }
     }
     return true;

@@ -21,10 +21,10 @@
 #include "base/bytes.h"
 
 enum {
-    HEADERS_MAX = 256,     /* program headers of an image */
-    DYNAMIC_MAX = 256,     /* entries of a dynamic section; a large program has 40 */
-    NOTES_MAX = 64,        /* notes looked at in one PT_NOTE */
-    BUCKET_MAX = 1 << 16,  /* symbols in one bucket */
+    HEADERS_MAX = 256,    /* program headers of an image */
+    DYNAMIC_MAX = 256,    /* entries of a dynamic section; a large program has 40 */
+    NOTES_MAX = 64,       /* notes looked at in one PT_NOTE */
+    BUCKET_MAX = 1 << 16, /* symbols in one bucket */
     NAME_MAX_SIZE = 256,
 };
 
@@ -146,7 +146,7 @@ static bool read_header(const struct clr_elf_view *view, uint16_t machine, uint6
     struct clr_bytes b = cursor(view, raw, size);
     clr_bytes_seek(&b, EI_NIDENT);
     uint16_t type = clr_bytes_u16(&b), of_machine = clr_bytes_u16(&b);
-    clr_bytes_u32(&b);                  /* e_version */
+    clr_bytes_u32(&b);                   /* e_version */
     clr_bytes_word(&b, view->word_size); /* e_entry */
     *table = clr_bytes_word(&b, view->word_size);
     clr_bytes_word(&b, view->word_size); /* e_shoff */

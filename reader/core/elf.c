@@ -40,8 +40,8 @@ static struct clr_segment segment_at(const Elf_Data *table, bool wide, size_t i)
     if (wide) {
         Elf64_Phdr h;
         memcpy(&h, (const char *)table->d_buf + i * sizeof h, sizeof h);
-        return (struct clr_segment){h.p_offset, h.p_vaddr, h.p_filesz, h.p_memsz,
-                                    h.p_type,   h.p_flags};
+        return (struct clr_segment){h.p_offset, h.p_vaddr, h.p_filesz,
+                                    h.p_memsz,  h.p_type,  h.p_flags};
     }
     Elf32_Phdr h;
     memcpy(&h, (const char *)table->d_buf + i * sizeof h, sizeof h);
@@ -121,8 +121,8 @@ enum clr_status clr_elf_open(struct clr_elf *elf, int fd, uint64_t size, bool ma
     if (!handle || elf_kind(handle) != ELF_K_ELF || !gelf_getehdr(handle, &header))
         return fail_elf(error, "the ELF header");
     elf->word_size = gelf_getclass(handle) == ELFCLASS64 ? 8 : 4;
-    elf->swapped = (header.e_ident[EI_DATA] == ELFDATA2MSB) !=
-                   (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__);
+    elf->swapped =
+        (header.e_ident[EI_DATA] == ELFDATA2MSB) != (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__);
     elf->machine = header.e_machine;
     elf->type = header.e_type;
     elf->os_abi = header.e_ident[EI_OSABI];

@@ -24,7 +24,7 @@ struct clr_segment {
 };
 
 struct clr_elf {
-    void *handle; /* of libelf */
+    void *handle;  /* of libelf */
     uint64_t size; /* of the file */
     uint16_t type, machine;
     uint8_t word_size, os_abi;
@@ -61,8 +61,8 @@ enum clr_status clr_elf_notes(const struct clr_elf *elf, clr_note_visit *visit, 
 struct clr_elf_view {
     bool (*read)(const void *context, uint64_t at, void *out, size_t size);
     const void *context;
-    uint64_t base; /* private to READ: what it adds to AT */
-    uint64_t bias; /* what the loader may have added to pointers of the dynamic section */
+    uint64_t base;     /* private to READ: what it adds to AT */
+    uint64_t bias;     /* what the loader may have added to pointers of the dynamic section */
     uint8_t word_size; /* 4 or 8 */
     bool swapped;
 };
@@ -78,7 +78,7 @@ struct clr_elf_load {
 struct clr_elf_shape {
     struct clr_elf_load loads[CLR_LOADS_MAX];
     uint32_t load_count;
-    uint64_t lowest, highest; /* of all PT_LOADs: p_vaddr rounded down to a page, end */
+    uint64_t lowest, highest;       /* of all PT_LOADs: p_vaddr rounded down to a page, end */
     uint64_t dynamic, dynamic_size; /* p_vaddr and size of PT_DYNAMIC; 0 if none */
     uint8_t build_id[CLR_BUILD_ID_MAX];
     uint8_t build_id_size;
@@ -101,7 +101,8 @@ bool clr_elf_pointer(const struct clr_elf_view *view, const struct clr_elf_shape
 bool clr_elf_symbol(const struct clr_elf_view *view, const struct clr_elf_shape *shape,
                     const char *name, uint64_t *value, uint64_t *size);
 
-/* --- pelayout.c: a managed image ------------------------------------------------------------------- */
+/* --- pelayout.c: a managed image
+ * ------------------------------------------------------------------- */
 
 enum { CLR_SECTIONS_MAX = 32 };
 

@@ -75,8 +75,8 @@ static bool open_candidate(const struct clr_process *process, struct candidate *
     if (file->fd < 0 || fstat(file->fd, &file->found) != 0 || !S_ISREG(file->found.st_mode))
         return false;
     file->size = (uint64_t)file->found.st_size;
-    struct clr_elf_view view = {read_disk, file, 0, 0, process->info.word_size,
-                                process->info.swapped};
+    struct clr_elf_view view = {
+        read_disk, file, 0, 0, process->info.word_size, process->info.swapped};
     file->is_elf = clr_elf_shape(&view, true, process->info.machine, &file->elf);
     if (file->is_elf)
         return true;
@@ -121,7 +121,8 @@ static bool place_elf(const struct clr_process *process, const struct candidate 
         const struct clr_elf_load *load = &file->elf.loads[i];
         uint64_t start = bias + round_down(load->vaddr, step);
         uint64_t end = bias + round_up(load->vaddr + load->filesz, step);
-        if (row->start < start || row->offset - round_down(load->offset, step) != row->start - start)
+        if (row->start < start ||
+            row->offset - round_down(load->offset, step) != row->start - start)
             continue;
         fits = true;
         if (row->start >= end)
@@ -451,8 +452,7 @@ static uint64_t unsaved(const struct resolver *resolver, uint32_t number)
     uint64_t bytes = 0;
     for (size_t i = resolver->first[number]; i < resolver->first[number + 1]; i++) {
         const struct clr_mapping *row = resolver->rows[i];
-        bytes += row->end - row->start -
-                 clr_saved_bytes(resolver->process, row->start, row->end);
+        bytes += row->end - row->start - clr_saved_bytes(resolver->process, row->start, row->end);
     }
     return bytes;
 }
@@ -485,7 +485,9 @@ enum clr_status clr_files_resolve(struct clr_process *process, const struct clr_
                                   struct clr_error *error)
 {
     struct resolver resolver = {
-        .process = process, .extents = extents, .search = {process, options, problems}};
+        .process = process,
+        .extents = extents,
+        .search = {.process = process, .options = options, .problems = problems}};
     enum clr_status status = CLR_OK;
     if (!group_rows(&resolver))
         status = clr_fail(error, CLR_NOMEM, 0, "out of memory");

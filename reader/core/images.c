@@ -5,11 +5,11 @@
  *               file many images: the runtime maps a managed DLL once flat, as it lies on disk,
  *               and once laid out by its sections
  *   link map    the dynamic loader's own list (System V ABI, link.h):
- *                 r_debug   int version, word r_map     at DT_DEBUG of the program's dynamic section
- *                 link_map  words l_addr (the bias), l_name, l_ld (dynamic section), l_next
- *               it names what has no file, the vdso, and serves alone where NT_FILE is missing
- *   ELF magic   where the notes are lost (gdb writes them last, and a cut core has lost them), the
- *               saved regions that start with an ELF header are images; DT_SONAME names them
+ *                 r_debug   int version, word r_map     at DT_DEBUG of the program's dynamic
+ * section link_map  words l_addr (the bias), l_name, l_ld (dynamic section), l_next it names what
+ * has no file, the vdso, and serves alone where NT_FILE is missing ELF magic   where the notes are
+ * lost (gdb writes them last, and a cut core has lost them), the saved regions that start with an
+ * ELF header are images; DT_SONAME names them
  *
  * Rows of one path belong to one image as long as they lie within the extent that the image's own
  * headers announce. Without these a row at file offset 0 starts another image.
@@ -38,7 +38,7 @@ static bool read_memory(const void *context, uint64_t at, void *out, size_t size
 static struct clr_elf_view memory_view(const struct clr_process *process, uint64_t base,
                                        uint64_t bias)
 {
-    return (struct clr_elf_view){read_memory, process, base, bias, process->info.word_size,
+    return (struct clr_elf_view){read_memory,          process, base, bias, process->info.word_size,
                                  process->info.swapped};
 }
 
@@ -312,8 +312,8 @@ static bool follow_link(struct clr_process *process, size_t known, uint64_t link
         return true;
     /* By address: the first page of an image may be missing while its mapping is known. */
     size_t i = image_after(process, known, dynamic);
-    struct clr_image *image = i && dynamic < process->images[i - 1].end ? &process->images[i - 1]
-                                                                        : NULL;
+    struct clr_image *image =
+        i && dynamic < process->images[i - 1].end ? &process->images[i - 1] : NULL;
     if (image && image->dynamic == 0)
         image->dynamic = dynamic;
     if (image && image->path[0] == '/')

@@ -33,8 +33,7 @@ struct clr_backing {
 
 /* FD of the file whose identity is known; it is kept (core) or PATH (image), which is copied. */
 enum clr_status clr_backing_open(struct clr_backing *backing, int fd, const char *path,
-                                 const struct stat *identity, bool mapped,
-                                 struct clr_error *error);
+                                 const struct stat *identity, bool mapped, struct clr_error *error);
 void clr_backing_close(struct clr_backing *backing);
 const uint8_t *clr_backing_view(struct clr_backing *backing, uint64_t offset, uint64_t want,
                                 uint64_t *got);
@@ -53,7 +52,7 @@ struct clr_mapping {
     uint64_t offset;  /* in the file, bytes */
     const char *path; /* without ' (deleted)' */
     bool deleted;
-    bool has_flags;   /* a PT_LOAD within it tells how it was mapped */
+    bool has_flags; /* a PT_LOAD within it tells how it was mapped */
     uint32_t flags;
     uint64_t image_start; /* start of the image it belongs to */
     uint32_t image;       /* its index */
@@ -80,7 +79,7 @@ struct clr_process {
     size_t auxv_count, auxv_room;
     struct clr_mapping *mappings; /* in order of address once the notes are read */
     size_t mapping_count, mapping_room;
-    struct clr_image *images; /* in order of address */
+    struct clr_image *images;      /* in order of address */
     struct clr_elf_shape **shapes; /* of each image, NULL if it is none of ELF */
     size_t image_count, image_room;
     char **texts; /* owned */
@@ -110,7 +109,8 @@ void clr_extents_sort(struct clr_extent *extents, size_t count);
 enum clr_status clr_runs_build(struct clr_process *process, struct clr_extent *extents,
                                size_t count, uint64_t *overlapped, struct clr_error *error);
 
-/* --- regions.c --------------------------------------------------------------------------------- */
+/* --- regions.c ---------------------------------------------------------------------------------
+ */
 
 struct clr_extents {
     struct clr_extent *items;

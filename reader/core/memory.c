@@ -33,8 +33,7 @@ bool clr_same_file(const struct stat *a, const struct stat *b)
 }
 
 enum clr_status clr_backing_open(struct clr_backing *backing, int fd, const char *path,
-                                 const struct stat *identity, bool mapped,
-                                 struct clr_error *error)
+                                 const struct stat *identity, bool mapped, struct clr_error *error)
 {
     *backing = (struct clr_backing){.fd = path ? -1 : fd, .identity = *identity};
     backing->size = (uint64_t)identity->st_size;
@@ -58,8 +57,8 @@ enum clr_status clr_backing_open(struct clr_backing *backing, int fd, const char
     void *data = mmap(NULL, (size_t)backing->size, mapped ? PROT_READ : PROT_READ | PROT_WRITE,
                       flags, mapped ? fd : -1, 0);
     if (data == MAP_FAILED) {
-        enum clr_status status = clr_fail_errno(error, "mapping %llu bytes",
-                                                (unsigned long long)backing->size);
+        enum clr_status status =
+            clr_fail_errno(error, "mapping %llu bytes", (unsigned long long)backing->size);
         clr_backing_close(backing);
         return status;
     }
@@ -113,8 +112,8 @@ static bool piece_present(struct clr_backing *backing, uint64_t piece)
     if (atomic_load_explicit(&backing->pieces[piece], memory_order_acquire))
         return true;
     pthread_mutex_lock(&backing->lock);
-    bool there = atomic_load_explicit(&backing->pieces[piece], memory_order_relaxed) ||
-                 fill(backing, piece);
+    bool there =
+        atomic_load_explicit(&backing->pieces[piece], memory_order_relaxed) || fill(backing, piece);
     if (there)
         atomic_store_explicit(&backing->pieces[piece], 1, memory_order_release);
     pthread_mutex_unlock(&backing->lock);

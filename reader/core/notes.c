@@ -44,16 +44,17 @@ struct machine {
 };
 
 static const char *const names_x64[] = {
-    "r15", "r14", "r13", "r12",      "rbp", "rbx", "r11",    "r10", "r9", "r8",      "rax",     "rcx", "rdx", "rsi",
-    "rdi", "orig_rax", "rip", "cs", "eflags", "rsp", "ss", "fs_base", "gs_base", "ds", "es", "fs", "gs",
+    "r15",    "r14", "r13", "r12",     "rbp",     "rbx", "r11",      "r10", "r9",
+    "r8",     "rax", "rcx", "rdx",     "rsi",     "rdi", "orig_rax", "rip", "cs",
+    "eflags", "rsp", "ss",  "fs_base", "gs_base", "ds",  "es",       "fs",  "gs",
 };
 static const char *const names_arm64[] = {
-    "x0",  "x1",  "x2",  "x3",  "x4",  "x5",  "x6",  "x7",  "x8",  "x9",  "x10", "x11",
-    "x12", "x13", "x14", "x15", "x16", "x17", "x18", "x19", "x20", "x21", "x22", "x23",
+    "x0",  "x1",  "x2",  "x3",  "x4",  "x5",  "x6",  "x7",  "x8",  "x9",     "x10", "x11",
+    "x12", "x13", "x14", "x15", "x16", "x17", "x18", "x19", "x20", "x21",    "x22", "x23",
     "x24", "x25", "x26", "x27", "x28", "x29", "x30", "sp",  "pc",  "pstate",
 };
 static const char *const names_x86[] = {
-    "ebx", "ecx", "edx", "esi",      "edi", "ebp", "eax",    "ds",  "es",
+    "ebx", "ecx", "edx",      "esi", "edi", "ebp",    "eax", "ds", "es",
     "fs",  "gs",  "orig_eax", "eip", "cs",  "eflags", "esp", "ss",
 };
 static const char *const names_arm[] = {
@@ -398,7 +399,8 @@ enum clr_status clr_notes_read(struct clr_process *process, struct clr_problems 
     if (reader.file_unit > 1)
         info->page_size = reader.file_unit;
     clr_process_auxv(process, AT_PAGESZ, &info->page_size);
-    if (info->page_size < CLR_PAGE || info->page_size > MAX_PAGE || (info->page_size & (info->page_size - 1)) != 0)
+    if (info->page_size < CLR_PAGE || info->page_size > MAX_PAGE ||
+        (info->page_size & (info->page_size - 1)) != 0)
         info->page_size = CLR_PAGE;
     info->writer = writer_of(&reader);
     find_signal(&reader);

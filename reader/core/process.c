@@ -74,7 +74,8 @@ static uint64_t mix_range(const struct clr_process *process, uint64_t hash, uint
 static void identify(struct clr_process *process)
 {
     const struct clr_elf *elf = &process->elf;
-    uint64_t size = process->info.file_size, step = size / IDENTITY_PAGES & ~(uint64_t)(CLR_PAGE - 1);
+    uint64_t size = process->info.file_size,
+             step = size / IDENTITY_PAGES & ~(uint64_t)(CLR_PAGE - 1);
     uint64_t hash = mix_range(process, 0, 0, sizeof(Elf64_Ehdr)), notes = IDENTITY_NOTES;
     for (size_t i = 0; i < elf->segment_count; i++) {
         const struct clr_segment *segment = &elf->segments[i];

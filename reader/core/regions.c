@@ -56,8 +56,8 @@ enum clr_status clr_loads_extents(const struct clr_process *process, struct clr_
 {
     for (size_t i = 0; i < process->elf.segment_count; i++) {
         const struct clr_segment *segment = &process->elf.segments[i];
-        struct clr_extent extent = {.start = segment->vaddr, .offset = segment->offset,
-                                    .rank = (uint32_t)i};
+        struct clr_extent extent = {
+            .start = segment->vaddr, .offset = segment->offset, .rank = (uint32_t)i};
         if (segment->type != PT_LOAD)
             continue;
         extent.end = end_of(process, segment, held_size(process, segment));
@@ -96,8 +96,8 @@ static bool add_load_regions(struct clr_process *process, size_t *room)
             continue;
         uint64_t held = held_size(process, segment);
         struct clr_region region = {.start = segment->vaddr,
-                                    .size = end_of(process, segment, segment->memsz) -
-                                            segment->vaddr,
+                                    .size =
+                                        end_of(process, segment, segment->memsz) - segment->vaddr,
                                     .file_offset = segment->offset,
                                     .saved_size = end_of(process, segment, held) - segment->vaddr,
                                     .flags = segment->flags & 7};
@@ -135,8 +135,8 @@ static void join_mappings(struct clr_process *process)
         while (r < process->region_count &&
                process->regions[r].start + process->regions[r].size <= mapping->start)
             r++;
-        for (size_t i = r;
-             i < process->region_count && process->regions[i].start < mapping->end; i++) {
+        for (size_t i = r; i < process->region_count && process->regions[i].start < mapping->end;
+             i++) {
             mapping->has_flags = true;
             mapping->flags |= process->regions[i].flags;
         }
@@ -161,8 +161,8 @@ static bool add_file_regions(struct clr_process *process, size_t *room)
             }
             if (r < loads && process->regions[r].start < end)
                 end = process->regions[r].start;
-            struct clr_region region = {.start = at, .size = end - at, .flags = mapping->flags,
-                                        .path = mapping->path};
+            struct clr_region region = {
+                .start = at, .size = end - at, .flags = mapping->flags, .path = mapping->path};
             if (!add_region(process, room, &region))
                 return false;
             at = end;

@@ -51,8 +51,8 @@ static bool read_disk_image(const void *context, uint64_t at, void *out, size_t 
 
 static struct clr_elf_view disk_view(const struct disk_image *disk)
 {
-    return (struct clr_elf_view){read_disk_image, disk, 0, 0, disk->process->info.word_size,
-                                 disk->process->info.swapped};
+    return (struct clr_elf_view){
+        read_disk_image, disk, 0, 0, disk->process->info.word_size, disk->process->info.swapped};
 }
 
 static bool has_elf_file(const struct clr_process *process, const struct clr_image *image)

@@ -9,7 +9,8 @@
  *   path                                  itself
  *
  * Folders are walked once, when the first image is looked for in them; links to folders are not
- * followed. Paths that name devices or files of the kernel are not looked at: a dump could name any.
+ * followed. Paths that name devices or files of the kernel are not looked at: a dump could name
+ * any.
  */
 #include "core/search.h"
 
@@ -75,8 +76,8 @@ static bool is_wanted(const struct clr_search *search, const char *name)
 static bool list_file(struct clr_search *search, const char *path, size_t folder)
 {
     struct listed file = {.path = clr_copy_text(path, strlen(path)), .folder = folder};
-    if (!file.path || !clr_grow(&search->listed, search->listed_count, &search->listed_room,
-                                sizeof file)) {
+    if (!file.path ||
+        !clr_grow(&search->listed, search->listed_count, &search->listed_room, sizeof file)) {
         clr_free(file.path);
         return false;
     }
@@ -183,9 +184,9 @@ static enum clr_status attempt_path(struct attempt *attempt, const char *front, 
 {
     struct clr_text path = {0};
     clr_text_format(&path, "%s%s", front, back);
-    enum clr_status status = path.failed ? out_of_memory(attempt->error)
-                                         : attempt->try(attempt->context, path.data,
-                                                        &attempt->done, attempt->error);
+    enum clr_status status =
+        path.failed ? out_of_memory(attempt->error)
+                    : attempt->try(attempt->context, path.data, &attempt->done, attempt->error);
     clr_text_deinit(&path);
     return status;
 }

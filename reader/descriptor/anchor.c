@@ -456,9 +456,16 @@ static enum clr_status via_anchor(const struct clr_anchors *anchors, const clr_j
     enum clr_outcome outcome = clr_anchor_value(anchors, form, &value, &fault);
     if (outcome == CLR_VALUE_ABSENT)
         anchor->absent = true;
+    if (outcome == CLR_VALUE_FAULT && fault == not_in_dump) {
+        uint64_t cell = 0;
+        cell_of(base, form, &cell, &fault);
+        return clr_fail(error, CLR_FAULT, cell,
+                        "%s cannot be used: what leads to it, at 0x%llx, is not in the dump", what,
+                        (unsigned long long)cell);
+    }
     if (outcome == CLR_VALUE_FAULT)
-        return clr_fail(error, fault == not_in_dump ? CLR_FAULT : CLR_UNSUPPORTED,
-                        base ? base->address : 0, "%s cannot be used: %s", what, fault);
+        return clr_fail(error, CLR_UNSUPPORTED, base ? base->address : 0, "%s cannot be used: %s",
+                        what, fault);
     anchor->address = value.number;
     if (outcome != CLR_VALUE_OK)
         return CLR_OK;

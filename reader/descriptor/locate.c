@@ -124,7 +124,7 @@ static enum clr_status no_runtime(const struct clr_process *process, struct clr_
     /* A symbol that every CoreCLR exports tells whether symbols can be read at all. */
     if (runtime && runtime->source != CLR_SOURCE_FILE &&
         !clr_image_symbol(process, runtime, "coreclr_initialize", &address, &size))
-        return clr_fail(error, CLR_NO_RUNTIME, runtime->start,
+        return clr_fail(error, CLR_FAULT, runtime->start,
                         "the symbols of the .NET runtime at 0x%llx are not in the dump: the file "
                         "%s is needed (option 'modules': a folder that has it)",
                         (unsigned long long)runtime->start, describe(runtime).text);
@@ -135,7 +135,7 @@ static enum clr_status no_runtime(const struct clr_process *process, struct clr_
                         path_of(runtime), (unsigned long long)runtime->start, descriptor_symbol,
                         table_symbol);
     if (library && clr_process_auxv(process, 9, &entry) && clr_image_at(process, entry))
-        return clr_fail(error, CLR_NO_RUNTIME, entry,
+        return clr_fail(error, CLR_FAULT, entry,
                         ".NET ran here (System.Private.CoreLib.dll is mapped), but no image's "
                         "symbols lead to its runtime; in a single-file program that is %s (option "
                         "'modules': a folder that has it)",

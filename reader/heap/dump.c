@@ -14,6 +14,7 @@
  *     ROOTS     what a GC marks from                  needs INDEX, HANDLES
  *     REACH, DOMINATORS   over a forward graph that   needs REFS, ROOTS
  *               is built for them and dropped
+ *     DOMINATED the dominator tree downwards          needs DOMINATORS
  *
  * A part is there or not: its problems are collected beside and join the dump's list only when it
  * is built, so that a build that was interrupted or ran out of memory can be tried again and says
@@ -311,6 +312,18 @@ static enum clr_status build_dominators(struct clr_dump *dump, struct clr_proble
     return status;
 }
 
+static void drop_dominated(struct clr_dump *dump)
+{
+    clr_dominated_deinit(&dump->dominated);
+}
+
+static enum clr_status build_dominated(struct clr_dump *dump, struct clr_problems *problems,
+                                       struct clr_job *job, struct clr_error *error)
+{
+    (void)problems;
+    return clr_dominated_build(&dump->dominators, job, &dump->dominated, error);
+}
+
 enum {
     NEEDS_INDEX = CLR_PART_RUNTIME | CLR_PART_GC | CLR_PART_INDEX,
     NEEDS_REFS = NEEDS_INDEX | CLR_PART_HANDLES | CLR_PART_REFS,
@@ -332,6 +345,8 @@ static const struct part {
     {CLR_PART_ROOTS, NEEDS_INDEX | CLR_PART_HANDLES, build_roots, drop_roots},
     {CLR_PART_REACH, NEEDS_REFS | CLR_PART_ROOTS, build_reach, drop_reach},
     {CLR_PART_DOMINATORS, NEEDS_REFS | CLR_PART_ROOTS, build_dominators, drop_dominators},
+    {CLR_PART_DOMINATED, NEEDS_REFS | CLR_PART_ROOTS | CLR_PART_DOMINATORS, build_dominated,
+     drop_dominated},
 };
 enum { PART_COUNT = sizeof parts / sizeof *parts };
 

@@ -9,6 +9,7 @@
 
 #include "core/process.h"
 #include "heap/dominators.h"
+#include "heap/domtree.h"
 #include "heap/heap.h"
 #include "heap/links.h"
 #include "heap/reach.h"
@@ -30,6 +31,7 @@ enum clr_part_bit {
     CLR_PART_HANDLES = 128,   /* handles and finalizer queues */
     CLR_PART_REFS = 256,      /* GCDescs decoded, edges outside of objects */
     CLR_PART_ROOTS = 512,
+    CLR_PART_DOMINATED = 1024, /* the dominator tree downwards */
 };
 
 struct clr_dump {
@@ -50,6 +52,7 @@ struct clr_dump {
     struct clr_roots *roots;    /* ROOTS */
     struct clr_reach reach;     /* REACH */
     struct clr_dominators dominators; /* DOMINATORS */
+    struct clr_dominated dominated;   /* DOMINATED */
     struct clr_map strays;      /* slots of refs that were reported */
     /* What layers above heap keep with the dump; clr_dump_close frees it with the given function. */
     struct clr_field_paths *field_paths;

@@ -2,15 +2,14 @@
  * Breadth-first search with parents. A heap is often one long list (a level per object), so levels
  * are not split among workers.
  *
- * The second part is searched after the first, with a mark in its distances while it lasts, so that
- * it neither enters the first part nor changes its parents.
+ * The second part is searched after the first, with a mark in its distances, so that it neither
+ * enters the first part nor changes its parents.
  */
 #include "heap/reach.h"
 
 #include "base/alloc.h"
 
 enum { POLL_OBJECTS = 1 << 15 };
-#define SECOND_PART ((uint32_t)1 << 31)
 
 struct search {
     const struct clr_forward *forward;
@@ -35,8 +34,8 @@ static enum clr_status spread(struct search *s, uint32_t part, struct clr_error 
     uint32_t *distance = s->reach->distance;
     for (uint32_t steps = 0; s->head < s->tail; s->head++) {
         uint32_t from = s->queue[s->head];
-        uint32_t next = (distance[from] & ~SECOND_PART) + 1;
-        if (next >= SECOND_PART - 1)
+        uint32_t next = (distance[from] & ~CLR_SECOND_PART) + 1;
+        if (next >= CLR_SECOND_PART - 1)
             return clr_fail(error, CLR_UNSUPPORTED, 0, "a path of more than 2^31 references");
         next |= part;
         uint64_t end = clr_offset_at(&edges->offsets, from + 1);
@@ -96,12 +95,10 @@ enum clr_status clr_reach_build(const struct clr_forward *forward,
     }
     reach->first_reached = s.tail;
     if (status == CLR_OK) {
-        seed(&s, second, second_count, SECOND_PART);
-        status = spread(&s, SECOND_PART, error);
+        seed(&s, second, second_count, CLR_SECOND_PART);
+        status = spread(&s, CLR_SECOND_PART, error);
     }
     reach->reached = s.tail;
-    for (uint32_t i = reach->first_reached; status == CLR_OK && i < s.tail; i++)
-        reach->distance[s.queue[i]] &= ~SECOND_PART;
     clr_free_large(s.queue, count, sizeof *s.queue);
     if (status != CLR_OK)
         clr_reach_deinit(reach);

@@ -263,6 +263,21 @@ bool clr_ref_dependent(const struct clr_ref_map *map, const struct clr_dependent
     return true;
 }
 
+size_t clr_dependent_index(const struct clr_ref_map *map, const struct clr_ref *ref)
+{
+    size_t low = 0, high = map->dependent_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        const struct clr_dependent *edge = &map->dependents[middle];
+        if (edge->source < ref->source_number ||
+            (edge->source == ref->source_number && edge->slot < ref->address))
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
 bool clr_ref_allocator(const struct clr_ref_map *map, uint32_t source, struct clr_ref *ref)
 {
     struct clr_object object;

@@ -91,6 +91,8 @@ bool clr_ref_at(const struct clr_ref_map *map, uint64_t slot, uint32_t source_nu
 /* The same for a dependent edge, and for the allocator edge of an object. */
 bool clr_ref_dependent(const struct clr_ref_map *map, const struct clr_dependent *edge,
                        struct clr_ref *ref);
+/* Place in map->dependents of the dependent edge REF. */
+size_t clr_dependent_index(const struct clr_ref_map *map, const struct clr_ref *ref);
 bool clr_ref_allocator(const struct clr_ref_map *map, uint32_t source_number,
                        struct clr_ref *ref);
 

@@ -187,6 +187,8 @@ static enum clr_status make(struct clr_dump *dump, struct clr_field_paths *paths
         named = write_path(dump->runtime, paths->types, type, offset, &text);
     }
     if (!named) {
+        if (text.length && text.data[text.length - 1] != '.')
+            clr_text_char(&text, '.');
         clr_text_format(&text, "+%llu", (unsigned long long)offset);
         if (!clr_type_read(dump->runtime, type, &read) || !read.is_continuation)
             clr_problem_of(dump->problems, CLR_WARNING, "refs", type, false, type, 0,
@@ -202,7 +204,7 @@ static enum clr_status make(struct clr_dump *dump, struct clr_field_paths *paths
 static enum clr_status path_of(struct clr_dump *dump, uint64_t type, uint64_t offset,
                                bool is_element, const char **text, struct clr_error *error)
 {
-    struct clr_field_paths *paths;
+    struct clr_field_paths *paths = NULL;
     uint64_t value;
     char *made;
     *text = NULL;

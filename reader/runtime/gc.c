@@ -524,24 +524,31 @@ static enum clr_status read_contexts(struct opening *o)
     return CLR_OK;
 }
 
-/* A dump without any memory of the heap (mini, triage) cannot serve one table of it. */
+/* A dump without any memory of the heap cannot serve one table of it. A mini or triage dump may have
+ * a few pages, those that stacks point at: that much is served, and said. */
 static enum clr_status require_memory(const struct opening *o)
 {
     const struct clr_gc *gc = o->gc;
-    uint64_t announced = 0;
+    uint64_t announced = 0, saved = 0;
     for (size_t i = 0; i < gc->segment_count; i++) {
         const struct clr_segment *s = &gc->segments[i];
         announced += s->end - s->start;
-        if (clr_saved_bytes(o->runtime->process, s->start, s->end) != 0)
-            return CLR_OK;
+        saved += clr_saved_bytes(o->runtime->process, s->start, s->end);
     }
-    if (gc->segment_count != 0 && announced == 0)
-        return CLR_OK;
-    return clr_fail(o->error, CLR_FAULT, gc->segment_count ? gc->segments[0].start : 0,
-                    "the heap is not in the dump (%zu of its segments were found, none with "
-                    "memory): it was taken without it; take one with the heap (createdump "
-                    "--withheap, dotnet-dump collect --type Heap)",
-                    gc->segment_count);
+    if (saved == 0 && (gc->segment_count == 0 || announced != 0))
+        return clr_fail(o->error, CLR_FAULT, gc->segment_count ? gc->segments[0].start : 0,
+                        "the heap is not in the dump (of %zu segments that were found no memory "
+                        "is saved): take one with the heap (createdump --withheap, dotnet-dump "
+                        "collect --type Heap)",
+                        gc->segment_count);
+    if (saved < announced / 2)
+        clr_problem_of(o->problems, CLR_ERROR, "objects", 0, true, gc->segments[0].start,
+                       announced - saved,
+                       "the dump has only %llu of %llu bytes of the heap: it was taken without "
+                       "it; take one with the heap (createdump --withheap, dotnet-dump collect "
+                       "--type Heap)",
+                       (unsigned long long)saved, (unsigned long long)announced);
+    return CLR_OK;
 }
 
 static enum clr_status read_all(struct opening *o)

@@ -428,6 +428,14 @@ static bool find_name(struct clr_runtime *runtime, uint64_t handle, unsigned dep
     return made;
 }
 
+/* Instead of a name for which there was no memory; not kept. */
+static const char lost_name[] = "<unknown: out of memory>";
+
+bool clr_type_name_lost(const char *name)
+{
+    return name == lost_name;
+}
+
 const char *clr_handle_type_name(struct clr_runtime *runtime, uint64_t handle)
 {
     struct name name;
@@ -436,7 +444,7 @@ const char *clr_handle_type_name(struct clr_runtime *runtime, uint64_t handle)
         return name.text;
     clr_problem_of(runtime->problems, CLR_ERROR, "types", 0, false, handle, 0,
                    "no memory for the name of the type at 0x%llx", (unsigned long long)handle);
-    return "<unknown: out of memory>";
+    return lost_name;
 }
 
 const char *clr_type_name(struct clr_runtime *runtime, uint64_t address)

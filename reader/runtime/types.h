@@ -52,6 +52,8 @@ bool clr_type_read(const struct clr_runtime *runtime, uint64_t address, struct c
  * String, Zoo.Node>+Entry[]'. Never NULL: 'module!0x02000123' or '<unknown 0x…>' where metadata is
  * missing, with a problem of area types. Lives with the runtime, terminated, valid UTF-8. */
 const char *clr_type_name(struct clr_runtime *runtime, uint64_t address);
+/* Whether NAME only says that memory ran out: ask again later, and do not keep it. */
+bool clr_type_name_lost(const char *name);
 /* The namespace part (of the outermost type); '' if it has none; NULL if not readable. */
 const char *clr_type_namespace(struct clr_runtime *runtime, uint64_t address);
 

@@ -71,11 +71,11 @@ SELECT name, 'rowid', access FROM temp.subject_column WHERE rowid;
 DROP TABLE IF EXISTS temp.asked;
 CREATE TABLE temp.asked(name, c, sql);
 
--- 1. Every condition with every operand.
+-- 1. Every condition that the column serves, with every operand.
 INSERT INTO temp.asked
 SELECT s.name, l.c, replace('SELECT {N} FROM {S} WHERE {F} AND ({P})', '{P}', replace(q.sql, '{V}', o.sql))
   FROM temp.subject AS s JOIN temp.looked_up AS l USING (name)
-  JOIN temp.condition AS q ON q.level <= s.level AND (q.access = '..' OR instr(l.access, '='))
+  JOIN temp.condition AS q ON q.level <= s.level AND instr(l.access, q.access)
   JOIN temp.operand AS o ON o.level <= s.level;
 
 -- 2. Two columns at once: {C} and {D}, with a value {V} of the second.

@@ -284,8 +284,13 @@ static void append_elf_header(const struct core *core, struct buffer *out, uint6
                               uint64_t sections, uint64_t count)
 {
     bool wide = core->word == 8;
-    uint8_t ident[EI_NIDENT] = {0x7f, 'E', 'L', 'F', wide ? ELFCLASS64 : ELFCLASS32,
-                                core->big ? ELFDATA2MSB : ELFDATA2LSB, EV_CURRENT};
+    uint8_t ident[EI_NIDENT] = {0x7f,
+                                'E',
+                                'L',
+                                'F',
+                                wide ? ELFCLASS64 : ELFCLASS32,
+                                core->big ? ELFDATA2MSB : ELFDATA2LSB,
+                                EV_CURRENT};
     append(out, ident, sizeof ident);
     append_number(core, out, core->type, 2);
     append_number(core, out, core->machine, 2);
@@ -311,7 +316,8 @@ uint8_t *core_bytes(const struct core *core, size_t *size)
     bool section_last = core->layout & CORE_SECTIONS_LAST;
     bool notes_last = core->layout & CORE_NOTES_LAST;
     uint64_t section = extended ? (wide ? sizeof(Elf64_Shdr) : sizeof(Elf32_Shdr)) : 0;
-    uint64_t headers = (wide ? sizeof(Elf64_Ehdr) : sizeof(Elf32_Ehdr)) + (section_last ? 0 : section);
+    uint64_t headers =
+        (wide ? sizeof(Elf64_Ehdr) : sizeof(Elf32_Ehdr)) + (section_last ? 0 : section);
     uint64_t data = headers + count * (wide ? sizeof(Elf64_Phdr) : sizeof(Elf32_Phdr));
     for (size_t i = 0; i < core->load_count; i++)
         saved += core->loads[i].saved;

@@ -50,10 +50,10 @@ void core_add_file(struct core *core, uint64_t start, uint64_t end, uint64_t off
                    const char *path);
 
 enum core_layout {
-    CORE_NOTES_LAST = 1,    /* the notes stand at the end of the file, as gdb writes them */
+    CORE_NOTES_LAST = 1,     /* the notes stand at the end of the file, as gdb writes them */
     CORE_COUNT_EXTENDED = 2, /* PN_XNUM even where the count would fit */
-    CORE_BYTE_OFFSETS = 4,  /* NT_FILE announces pages and counts bytes, as old createdumps do */
-    CORE_FILE_UNIT_1 = 8,   /* NT_FILE counts in bytes and says so, as gdb does */
+    CORE_BYTE_OFFSETS = 4,   /* NT_FILE announces pages and counts bytes, as old createdumps do */
+    CORE_FILE_UNIT_1 = 8,    /* NT_FILE counts in bytes and says so, as gdb does */
     CORE_SECTIONS_LAST = 16 /* section header 0 stands at the end of the file, as the kernel does */
 };
 void core_set_layout(struct core *core, unsigned layout);

@@ -49,8 +49,8 @@ static uint64_t target(const struct image *image, uint64_t to)
     return to >= IMAGE_DATA ? image->data_vaddr + (to - IMAGE_DATA) : image->constants_vaddr + to;
 }
 
-static void header(struct writer *w, uint32_t type, uint32_t flags, uint64_t offset,
-                   uint64_t vaddr, uint64_t size, uint64_t bss)
+static void header(struct writer *w, uint32_t type, uint32_t flags, uint64_t offset, uint64_t vaddr,
+                   uint64_t size, uint64_t bss)
 {
     put(w, type, 4);
     if (w->spec->word == 8)
@@ -69,8 +69,13 @@ static void write_headers(struct writer *w, const struct image *image, size_t dy
 {
     const struct image_spec *spec = w->spec;
     bool wide = spec->word == 8;
-    uint8_t ident[EI_NIDENT] = {0x7f, 'E', 'L', 'F', wide ? ELFCLASS64 : ELFCLASS32,
-                                spec->big_endian ? ELFDATA2MSB : ELFDATA2LSB, EV_CURRENT};
+    uint8_t ident[EI_NIDENT] = {0x7f,
+                                'E',
+                                'L',
+                                'F',
+                                wide ? ELFCLASS64 : ELFCLASS32,
+                                spec->big_endian ? ELFDATA2MSB : ELFDATA2LSB,
+                                EV_CURRENT};
     size_t size = wide ? sizeof(Elf64_Ehdr) : sizeof(Elf32_Ehdr);
     size_t entry = wide ? sizeof(Elf64_Phdr) : sizeof(Elf32_Phdr);
     size_t note_at = size + 4 * entry, note_size = 16 + spec->build_id_size;

@@ -51,9 +51,9 @@ struct image {
     uint8_t *bytes; /* the file */
     size_t size;
     uint64_t constants_vaddr;
-    uint64_t dynamic_vaddr, data_vaddr; /* of the caller's data */
+    uint64_t dynamic_vaddr, data_vaddr;                      /* of the caller's data */
     uint64_t writable_vaddr, writable_offset, writable_size; /* the rw PT_LOAD */
-    uint64_t end; /* vaddr after it all, bss included */
+    uint64_t end;                                            /* vaddr after it all, bss included */
 };
 
 struct image image_build(const struct image_spec *spec);

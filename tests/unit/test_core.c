@@ -4,6 +4,7 @@
  */
 #include <check.h>
 #include <elf.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -464,6 +465,51 @@ START_TEST(private_copy)
 }
 END_TEST
 
+struct reader {
+    pthread_t thread;
+    const struct clr_process *process;
+    const uint8_t *wanted;
+    size_t size, wrong;
+};
+
+static void *read_all(void *argument)
+{
+    struct reader *reader = argument;
+    for (size_t at = 0; at + 4096 <= reader->size; at += 4096) {
+        uint8_t bytes[4096];
+        if (!clr_read(reader->process, 0x100000 + at, bytes, sizeof bytes) ||
+            memcmp(bytes, reader->wanted + at, sizeof bytes) != 0)
+            reader->wrong++;
+    }
+    return NULL;
+}
+
+START_TEST(threads_share_a_private_copy)
+{
+    enum { BIG = 9 << 20, THREADS = 4 };
+    uint8_t *big = malloc(BIG);
+    for (size_t i = 0; i < BIG; i++)
+        big[i] = (uint8_t)(i * 31 >> 4);
+    struct core *core = core_create(8, false, EM_X86_64);
+    core_add_memory(core, 0x100000, big, BIG, BIG, PF_R);
+    struct clr_options options = {.no_mmap = true};
+    struct opened o;
+    open_with(&o, core, &options);
+    core_destroy(core);
+    struct reader readers[THREADS];
+    for (size_t i = 0; i < THREADS; i++) {
+        readers[i] = (struct reader){.process = o.process, .wanted = big, .size = BIG};
+        ck_assert_int_eq(pthread_create(&readers[i].thread, NULL, read_all, &readers[i]), 0);
+    }
+    for (size_t i = 0; i < THREADS; i++) {
+        pthread_join(readers[i].thread, NULL);
+        ck_assert_uint_eq(readers[i].wrong, 0);
+    }
+    close_core(&o);
+    free(big);
+}
+END_TEST
+
 START_TEST(a_changed_file_is_noticed)
 {
     struct core *core = core_create(8, false, EM_X86_64);
@@ -636,11 +682,17 @@ static const struct {
 } no_cores[] = {
     {"", 0, "is empty"},
     {"hello", 5, "is not an ELF core dump"},
-    {"\x7f" "ELF", 4, "is cut short: it ends at byte 4, within its ELF header"},
-    {"\x7f" "E", 2, "is cut short"},
+    {"\x7f"
+     "ELF",
+     4, "is cut short: it ends at byte 4, within its ELF header"},
+    {"\x7f"
+     "E",
+     2, "is cut short"},
     {"\0\0\0\0\0\0\0\0", 8, "starts with 8 zeros"},
     {"\x1f\x8b\x08", 3, "compressed with gzip: run  gzip -dc '"},
-    {"\xfd" "7zXZ\0", 6, "compressed with xz: run  xz -dc '"},
+    {"\xfd"
+     "7zXZ\0",
+     6, "compressed with xz: run  xz -dc '"},
     {"\x04\x22\x4d\x18", 4, "compressed with lz4: run  lz4 -dc '"},
     {"BZh9", 4, "compressed with bzip2: run  bzip2 -dc '"},
     {"PK\x03\x04", 4, "zip archive"},
@@ -718,6 +770,7 @@ int main(void)
     tcase_add_test(tests, cut_count_of_headers);
     tcase_add_test(tests, cut_file);
     tcase_add_test(tests, private_copy);
+    tcase_add_test(tests, threads_share_a_private_copy);
     tcase_add_test(tests, a_changed_file_is_noticed);
     tcase_add_test(tests, identity);
     tcase_add_test(tests, writers);

@@ -41,12 +41,20 @@ static uint8_t *full_core(unsigned word, bool big, size_t *size)
     static const struct image_symbol symbols[] = {{"alpha", 0, 8}, {"beta", 8, 8}};
     static const struct image_pointer pointers[] = {{0, IMAGE_DATA + 8}};
     uint16_t machine = word == 8 ? EM_X86_64 : EM_386;
-    struct image_spec spec = {.word = word, .big_endian = big, .machine = machine,
-                              .build_id = id, .build_id_size = sizeof id, .soname = "librt.so",
-                              .constants = data, .constants_size = sizeof data,
-                              .data = data, .data_size = sizeof data,
-                              .symbols = symbols, .symbol_count = 2,
-                              .pointers = pointers, .pointer_count = 1,
+    struct image_spec spec = {.word = word,
+                              .big_endian = big,
+                              .machine = machine,
+                              .build_id = id,
+                              .build_id_size = sizeof id,
+                              .soname = "librt.so",
+                              .constants = data,
+                              .constants_size = sizeof data,
+                              .data = data,
+                              .data_size = sizeof data,
+                              .symbols = symbols,
+                              .symbol_count = 2,
+                              .pointers = pointers,
+                              .pointer_count = 1,
                               .relocation = word == 8 ? R_X86_64_RELATIVE : R_386_RELATIVE,
                               .debug = list};
     struct image image = image_build(&spec);
@@ -116,8 +124,8 @@ static void use(const struct clr_process *process)
     clr_process_threads(process, &threads);
 }
 
-static enum clr_status open_bytes(const void *bytes, size_t size,
-                                  const struct clr_options *options, struct clr_error *error)
+static enum clr_status open_bytes(const void *bytes, size_t size, const struct clr_options *options,
+                                  struct clr_error *error)
 {
     char path[CORE_PATH];
     struct clr_process *process;
@@ -229,7 +237,8 @@ START_TEST(no_memory)
 }
 END_TEST
 
-/* --- Hostile: much from little ----------------------------------------------------------------- */
+/* --- Hostile: much from little -----------------------------------------------------------------
+ */
 
 START_TEST(many_notes_on_one_place)
 {
@@ -238,8 +247,13 @@ START_TEST(many_notes_on_one_place)
     size_t size = 64 + HEADERS * 56 + NOTES;
     uint8_t *bytes = calloc(1, size);
     Elf64_Ehdr header = {.e_ident = {0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT},
-                         .e_type = ET_CORE, .e_machine = EM_X86_64, .e_version = EV_CURRENT,
-                         .e_phoff = 64, .e_ehsize = 64, .e_phentsize = 56, .e_phnum = HEADERS};
+                         .e_type = ET_CORE,
+                         .e_machine = EM_X86_64,
+                         .e_version = EV_CURRENT,
+                         .e_phoff = 64,
+                         .e_ehsize = 64,
+                         .e_phentsize = 56,
+                         .e_phnum = HEADERS};
     memcpy(bytes, &header, sizeof header);
     for (size_t i = 0; i < HEADERS; i++) {
         Elf64_Phdr notes = {.p_type = PT_NOTE, .p_offset = 64 + HEADERS * 56, .p_filesz = NOTES};
@@ -372,8 +386,10 @@ START_TEST(zstd_refused)
     ck_assert_int_eq(open_bytes(small, packed, NULL, &error), CLR_NOT_CORE);
     ck_assert_ptr_nonnull(strstr(error.text, "unpacks to nothing"));
     free(small);
-    ck_assert_int_eq(open_bytes("\x28\xb5\x2f\xfd\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff", 18, NULL, &error),
-                     CLR_BAD_DATA);
+    ck_assert_int_eq(
+        open_bytes("\x28\xb5\x2f\xfd\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff", 18,
+                   NULL, &error),
+        CLR_BAD_DATA);
     ck_assert_ptr_nonnull(strstr(error.text, "cannot be unpacked"));
     free(bytes);
 }

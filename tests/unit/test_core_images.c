@@ -25,8 +25,10 @@ static char folder[] = "/tmp/clr-images-XXXXXX";
 static char library[64]; /* the path of the mapped library: in FOLDER/home */
 
 static const struct image_symbol symbols[] = {
-    {"DotNetRuntimeContractDescriptor", 16, 40}, {"g_dacTable", 128, 8},
-    {"alpha", 200, 4},                           {"beta", 204, 4},
+    {"DotNetRuntimeContractDescriptor", 16, 40},
+    {"g_dacTable", 128, 8},
+    {"alpha", 200, 4},
+    {"beta", 204, 4},
     {"gamma", 208, 1},
 };
 static const struct image_pointer pointers[] = {
@@ -175,10 +177,8 @@ static const struct {
     uint16_t machine;
     uint32_t relocation;
 } targets[] = {
-    {8, false, EM_X86_64, R_X86_64_RELATIVE},
-    {8, false, EM_AARCH64, R_AARCH64_RELATIVE},
-    {8, true, EM_AARCH64, R_AARCH64_RELATIVE},
-    {4, false, EM_386, R_386_RELATIVE},
+    {8, false, EM_X86_64, R_X86_64_RELATIVE},  {8, false, EM_AARCH64, R_AARCH64_RELATIVE},
+    {8, true, EM_AARCH64, R_AARCH64_RELATIVE}, {4, false, EM_386, R_386_RELATIVE},
     {4, true, EM_ARM, R_ARM_RELATIVE},
 };
 
@@ -278,12 +278,12 @@ START_TEST(loader_list)
     uint8_t *loaded = image_loaded(&vdso, &second, at);
     struct core *core = core_with(&spec, &image, library, KEEP_ALL);
     uint8_t memory[512] = {0};
-    core_put(core, memory + w, list + 100, w);                    /* r_map */
-    core_put(core, memory + 100, base, w);                        /* the library's entry */
+    core_put(core, memory + w, list + 100, w); /* r_map */
+    core_put(core, memory + 100, base, w);     /* the library's entry */
     core_put(core, memory + 100 + w, list + 400, w);
     core_put(core, memory + 100 + 2 * w, base + image.dynamic_vaddr, w);
     core_put(core, memory + 100 + 3 * w, list + 200, w);
-    core_put(core, memory + 200, at, w);                          /* one without a mapping */
+    core_put(core, memory + 200, at, w); /* one without a mapping */
     core_put(core, memory + 200 + w, list + 300, w);
     core_put(core, memory + 200 + 2 * w, at + second.dynamic_vaddr, w);
     core_put(core, memory + 200 + 3 * w, list + 100, w);
@@ -350,8 +350,8 @@ static void check_stands_in(const struct opened *o, const struct image_spec *spe
     /* As the loader made it, when asked for by name; at odd places too. */
     for (uint64_t at = 0; at < DATA; at += 7) {
         size_t size = DATA - at < 50 ? (size_t)(DATA - at) : 50;
-        ck_assert(clr_file_relocated(o->process, found, base + image->data_vaddr + at, bytes,
-                                     size));
+        ck_assert(
+            clr_file_relocated(o->process, found, base + image->data_vaddr + at, bytes, size));
         ck_assert_mem_eq(bytes, loaded + image->data_vaddr - image->writable_vaddr + at, size);
     }
     ck_assert(!clr_file_relocated(o->process, found, base + image->end, bytes, 1));
@@ -400,9 +400,12 @@ END_TEST
 
 START_TEST(where_it_is_looked_for)
 {
-    static const char *const places[] = {
-        "root%s", "mods%s", "mods/libruntime.so", "mods/a/b/c/libruntime.so",
-        "mods/.build-id/ab/cd030405060708090a0b0c0d0e000000000000", NULL};
+    static const char *const places[] = {"root%s",
+                                         "mods%s",
+                                         "mods/libruntime.so",
+                                         "mods/a/b/c/libruntime.so",
+                                         "mods/.build-id/ab/cd030405060708090a0b0c0d0e000000000000",
+                                         NULL};
     struct image_spec spec = default_spec();
     struct image image = image_build(&spec);
     char name[256], root[64], modules[64], none[64];
@@ -592,8 +595,8 @@ END_TEST
 
 START_TEST(paths_that_are_not_opened)
 {
-    static const char *const paths[] = {"/dev/zero", "/proc/self/exe", "/memfd:x (deleted)",
-                                        "relative.so", "[heap]", ""};
+    static const char *const paths[] = {"/dev/zero",   "/proc/self/exe", "/memfd:x (deleted)",
+                                        "relative.so", "[heap]",         ""};
     struct image_spec spec = default_spec();
     struct image image = image_build(&spec);
     struct opened o;
@@ -641,7 +644,7 @@ static void make_managed(uint8_t file[PE_SIZE])
     put32(file + 0x3c, 0x80);
     memcpy(file + 0x80, "PE\0", 4);
     put32(file + 0x84, 2u << 16 | 0x8664);
-    put32(file + 0x94, 0x70);             /* size of the optional header */
+    put32(file + 0x94, 0x70); /* size of the optional header */
     put32(file + 0x98, 0x20b);
     put32(file + 0x98 + 56, PE_IMAGE);
     put32(file + 0x98 + 60, 0x200);

@@ -1,175 +1,10 @@
 /*
  * The contract descriptor: every JSON form and fault, sub-descriptors, several runtimes, what comes
- * from the image's file, supplements, bindings, and each allocation failing.
+ * from the image's file, bindings, and each allocation failing.
  */
-#include <check.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include "descriptor_target.h"
+
 #include <sys/stat.h>
-#include <unistd.h>
-
-#include "base/alloc.h"
-#include "core_builder.h"
-#include "descriptor/internal.h"
-#include "descriptor_builder.h"
-
-enum { IMAGES_MAX = 3 };
-static const uint64_t base = 0x7f0000000000, base32 = 0x60000000;
-static const char symbol[] = "DotNetRuntimeContractDescriptor";
-
-/* A fake process under way, then open. */
-struct target {
-    struct built_image *images[IMAGES_MAX];
-    const char *paths[IMAGES_MAX];
-    bool data_lost[IMAGES_MAX]; /* the writable part is not in the dump */
-    size_t image_count;
-    uint16_t machine; /* 0: the first image's */
-    struct clr_options options;
-
-    struct clr_process *process;
-    struct clr_problems *problems;
-    struct clr_descriptor *descriptor;
-    struct clr_error error;
-    enum clr_status status;
-};
-
-static struct built_image *add_image(struct target *t, const char *path, uint64_t at, uint8_t word,
-                                     bool big_endian)
-{
-    struct built_image *image = built_image_create(at, word, big_endian);
-    t->paths[t->image_count] = path;
-    t->images[t->image_count++] = image;
-    return image;
-}
-
-static void place_image(struct core *core, const struct built_image *image, const char *path,
-                        bool data_lost)
-{
-    uint64_t data = image->size - image->data;
-    core_add_memory(core, image->base, image->bytes, image->data, image->data, 4);
-    core_add_memory(core, image->base + image->data, image->bytes + image->data,
-                    data_lost ? 0 : data, data, 6);
-    core_add_file(core, image->base, image->base + image->data, 0, path);
-    core_add_file(core, image->base + image->data, image->base + image->size, image->data, path);
-}
-
-static void open_process(struct target *t)
-{
-    struct core *core = core_create(t->images[0]->word, t->images[0]->big_endian,
-                                    t->machine ? t->machine : t->images[0]->machine);
-    char path[CORE_PATH];
-    core_add_auxv(core, 6, 4096); /* AT_PAGESZ */
-    for (size_t i = 0; i < t->image_count; i++) {
-        built_image_finish(t->images[i]);
-        place_image(core, t->images[i], t->paths[i], t->data_lost[i]);
-    }
-    int file = core_open(core, path);
-    ck_assert_int_ge(file, 0);
-    core_destroy(core);
-    t->problems = clr_problems_create();
-    ck_assert_ptr_nonnull(t->problems);
-    struct clr_error error = {0};
-    clr_process_open(path, &t->options, NULL, t->problems, &t->process, &error);
-    close(file);
-    ck_assert_msg(error.code == CLR_OK, "%s", error.text);
-}
-
-static void close_target(struct target *t)
-{
-    clr_descriptor_close(t->descriptor);
-    clr_process_close(t->process);
-    clr_problems_destroy(t->problems);
-    for (size_t i = 0; i < t->image_count; i++)
-        built_image_destroy(t->images[i]);
-    *t = (struct target){0};
-}
-
-static void open_descriptor(struct target *t)
-{
-    if (!t->process)
-        open_process(t);
-    t->status =
-        clr_descriptor_open(t->process, &t->options, t->problems, &t->descriptor, &t->error);
-    ck_assert_int_eq(t->status, t->error.code);
-    ck_assert((t->status == CLR_OK) == (t->descriptor != NULL));
-}
-
-/* JSON is written here with ' for ". The text lives until the next four calls. */
-static const char *json(const char *text)
-{
-    static char texts[4][8192];
-    static unsigned next;
-    char *out = texts[next++ % 4];
-    size_t length = strlen(text);
-    ck_assert_uint_lt(length, sizeof texts[0]);
-    for (size_t i = 0; i <= length; i++)
-        out[i] = text[i] == '\'' ? '"' : text[i];
-    return out;
-}
-
-static uint64_t place(struct built_image *image, const char *text, const uint64_t *slots,
-                      uint32_t count)
-{
-    const char *quoted = json(text);
-    return built_image_descriptor(image, quoted, strlen(quoted), slots, count);
-}
-
-/* A runtime with the descriptor TEXT, whose slots are 0x1000, 0x1001 …, opened. */
-static void open_text(struct target *t, const char *text)
-{
-    static const uint64_t slots[] = {0x1000, 0x1001, 0x1002, 0x1003};
-    struct built_image *image = add_image(t, "/opt/libcoreclr.so", base, 8, false);
-    built_image_export(image, symbol, place(image, text, slots, 4), 40);
-    open_descriptor(t);
-}
-
-#define assert_open(t) ck_assert_msg((t)->status == CLR_OK, "%s", (t)->error.text)
-
-#define assert_fails(t, code, part)                                                                \
-    do {                                                                                           \
-        ck_assert_msg((t)->status == (code), "status %d: %s", (t)->status, (t)->error.text);       \
-        ck_assert_msg(strstr((t)->error.text, (part)), "'%s' is not in: %s", (part),               \
-                      (t)->error.text);                                                            \
-    } while (0)
-
-static void assert_clean(const struct target *t)
-{
-    for (size_t i = 0; i < clr_problems_count(t->problems); i++)
-        ck_abort_msg("unexpected problem: %s", clr_problems_at(t->problems, i)->message);
-}
-
-/* The only problem, which is of AREA and SEVERITY and tells of PART. */
-static void assert_problem(const struct target *t, enum clr_severity severity, const char *area,
-                           const char *part)
-{
-    for (size_t i = 1; i < clr_problems_count(t->problems); i++)
-        ck_abort_msg("another problem: %s", clr_problems_at(t->problems, i)->message);
-    ck_assert_uint_eq(clr_problems_count(t->problems), 1);
-    const struct clr_problem *problem = clr_problems_at(t->problems, 0);
-    ck_assert_msg(strstr(problem->message, part), "'%s' is not in: %s", part, problem->message);
-    ck_assert_int_eq(problem->severity, severity);
-    ck_assert_str_eq(problem->area, area);
-}
-
-static uint64_t literal(const struct target *t, const char *name)
-{
-    const struct clr_global *global = clr_descriptor_global(t->descriptor, name);
-    ck_assert_msg(global && !global->indirect, "%s", name);
-    return global->value;
-}
-
-static uint64_t variable(const struct target *t, const char *name)
-{
-    const struct clr_global *global = clr_descriptor_global(t->descriptor, name);
-    ck_assert_msg(global && global->indirect, "%s", name);
-    return global->value;
-}
-
-static uint64_t offset(const struct target *t, const char *type, const char *field)
-{
-    return clr_descriptor_offset(t->descriptor, type, field);
-}
 
 /* --- Forms ------------------------------------------------------------------------------------ */
 
@@ -272,8 +107,8 @@ END_TEST
 /* All of these say the same: nothing, but that there is a GC elsewhere (so no supplement). */
 static const char *const empty_forms[] = {
     "{'subDescriptors':{}}",
-    "{'version':null,'baseline':null,'types':null,'globals':null,'contracts':null,"
-    "'sub-descriptors':null,'subDescriptors':{}}",
+    ("{'version':null,'baseline':null,'types':null,'globals':null,'contracts':null,"
+     "'sub-descriptors':null,'subDescriptors':{}}"),
     "  {\n\t'subDescriptors' : { } , 'contracts' : { } , 'types' : [ ] , 'globals' : [ ] } \r\n",
     "// first\n{ /* 'types': 5, */ 'subDescriptors': {}, 'future': [1, {'a': true}], }",
 };
@@ -469,7 +304,7 @@ START_TEST(every_machine)
     uint8_t word = _i < 2 ? 8 : 4;
     bool big = _i % 2;
     struct built_image *image =
-        add_image(&t, "/opt/libcoreclr.so", word == 4 ? base32 : base, word, big);
+        add_image(&t, "/opt/libcoreclr.so", word == 4 ? 0x60000000 : base, word, big);
     uint64_t child =
         place(image, "{'globals':{'C':[[1],'pointer']},'contracts':{'GC':'c1'}}", slots, 2);
     const uint64_t own[] = {0, 0x55667788, built_image_word(image, child)};
@@ -740,18 +575,22 @@ END_TEST
 START_TEST(no_runtime)
 {
     static const struct {
-        const char *path, *exported, *part;
+        const char *path, *exported;
+        enum clr_status status;
+        const char *part;
     } cases[] = {
-        {"/usr/bin/cat", "main", "none of 1 images exports DotNetRuntimeContractDescriptor"},
-        {"/opt/libcoreclr.so", "other", "the file /opt/libcoreclr.so, build id 00070e15"},
-        {"/opt/libcoreclr.so", "coreclr_initialize", "exports neither"},
+        {"/usr/bin/cat", "main", CLR_NO_RUNTIME,
+         "none of 1 images exports DotNetRuntimeContractDescriptor"},
+        {"/opt/libcoreclr.so", "other", CLR_FAULT,
+         "the file /opt/libcoreclr.so, build id 00070e15"},
+        {"/opt/libcoreclr.so", "coreclr_initialize", CLR_NO_RUNTIME, "exports neither"},
     };
     struct target t = {0};
     struct built_image *image = add_image(&t, cases[_i].path, base, 8, false);
     memcpy(image->build_id, "\0\x07\x0e\x15", 4);
     built_image_export(image, cases[_i].exported, base + 0x10, 8);
     open_descriptor(&t);
-    assert_fails(&t, CLR_NO_RUNTIME, cases[_i].part);
+    assert_fails(&t, cases[_i].status, cases[_i].part);
     close_target(&t);
 }
 END_TEST
@@ -819,510 +658,6 @@ START_TEST(missing_file_is_named)
     memcpy(t.images[0]->build_id, "\xca\xfe\xba\xbe", 4);
     open_descriptor(&t);
     assert_fails(&t, CLR_FAULT, "/nowhere/libcoreclr.so, build id cafebabe");
-    close_target(&t);
-}
-END_TEST
-
-/* --- Supplements ------------------------------------------------------------------------------ */
-
-/* A process whose runtime exports g_dacTable, as .NET 8, 9 and 10 do. */
-struct legacy {
-    struct built_image *image;
-    uint64_t table, entries[160]; /* addresses of the variables */
-    uint64_t gc;                  /* GcDacVars */
-    uint64_t object_type;
-    unsigned count;
-};
-
-static void set_variable(struct legacy *l, unsigned index, uint64_t value)
-{
-    built_image_put_word(l->image, l->entries[index], value);
-}
-
-/* A MethodTable with flags, base size, parent and element type; all of 64 bytes. */
-static uint64_t method_table(struct legacy *l, uint32_t flags, uint32_t size, uint64_t parent,
-                             uint64_t element)
-{
-    uint64_t at = built_image_data(l->image, NULL, 64);
-    built_image_put_u32(l->image, at, flags);
-    built_image_put_u32(l->image, at + 4, size);
-    built_image_put_word(l->image, at + 16, parent);
-    built_image_put_word(l->image, at + 48, element);
-    return at;
-}
-
-/* Cells of GcDacVars that hold addresses of variables, on every flavour or on one. */
-static const uint16_t gc_cells[] = {24,  32,  40,  56,  64,  72,  192, 200, 208, 216,
-                                    224, 232, 256, 264, 272, 280, 288, 296, 320};
-static const uint16_t workstation_cells[] = {48,  80,  88,  96,  104, 112, 120,
-                                             128, 136, 144, 152, 160, 168};
-
-static void build_gc(struct legacy *l, bool server, bool segments)
-{
-    struct built_image *image = l->image;
-    l->gc = built_image_data(image, NULL, 352);
-    built_image_put_u32(image, l->gc, 0x0402); /* major 2, minor 4 */
-    built_image_put_word(image, l->gc + 8, 256);
-    built_image_put_word(image, l->gc + 16, 5);
-    for (size_t i = 0; i < sizeof gc_cells / sizeof *gc_cells; i++)
-        built_image_put_word(image, l->gc + gc_cells[i],
-                             built_image_word(image, gc_cells[i] == 56 ? 2 : 0));
-    for (size_t i = 0; !server && i < sizeof workstation_cells / sizeof *workstation_cells; i++)
-        built_image_put_word(image, l->gc + workstation_cells[i], built_image_word(image, 0));
-    uint64_t fields = built_image_data(image, NULL, 16), heap = built_image_data(image, NULL, 88);
-    built_image_put_u32(image, fields + 4, 56);
-    built_image_put_u32(image, fields + 8, segments ? 64 : UINT32_MAX);
-    built_image_put_word(image, l->gc + 248, fields);
-    for (uint32_t i = 0; i < 22; i++)
-        built_image_put_u32(image, heap + 4 * (uint64_t)i, i == 3 ? UINT32_MAX : 1000 + 8 * i);
-    if (server) {
-        built_image_put_word(image, l->gc + 176, built_image_word(image, 2));
-        built_image_put_word(image, l->gc + 184, built_image_word(image, 0));
-        built_image_put_word(image, l->gc + 240, heap);
-    }
-    built_image_put_u32(image, l->gc + 308, 3);
-    built_image_put_word(image, l->gc + 312, 64);
-}
-
-/* Where the entries of one version are. */
-static const struct shape {
-    const char *name;
-    unsigned count, heap_type, gc, store, domain, object, canon, string, exception, free, arrays;
-    unsigned sync_table, threads_at, assemblies_at;
-} shapes[] = {
-    {"supplement-10.0", 129, 18, 19, 15, 20, 42, 44, 45, 49, 56, 60, 78, 112, 576},
-    {"supplement-8.0", 155, 19, 20, 16, 21, 40, 42, 43, 47, 54, 58, 79, 184, 2544},
-    {"supplement-8.0", 157, 19, 20, 16, 21, 40, 42, 43, 47, 54, 58, 80, 184, 2544},
-    {"supplement-9.0", 158, 19, 20, 16, 21, 43, 45, 46, 50, 57, 61, 82, 184, 1824},
-};
-
-static struct legacy build_legacy(struct target *t, const struct shape *shape, bool server,
-                                  bool segments)
-{
-    struct legacy l = {.image = add_image(t, "/opt/libcoreclr.so", base, 8, false)};
-    l.count = shape->count;
-    l.table = built_image_data(l.image, NULL, 8 * (size_t)l.count);
-    for (unsigned i = 0; i < l.count; i++) {
-        /* Variables take 256 bytes: one is an array of which element 0x1c is wanted. */
-        l.entries[i] = built_image_data(l.image, NULL, 256);
-        built_image_put_word(l.image, l.table + 8 * (uint64_t)i, l.entries[i]);
-    }
-    build_gc(&l, server, segments);
-    uint64_t object = l.object_type = method_table(&l, 0, 24, 0, 0);
-    uint64_t store = built_image_data(l.image, NULL, 256);
-    uint64_t domain = built_image_data(l.image, NULL, 2600);
-    built_image_put_u32(l.image, store + shape->threads_at, 3);
-    built_image_put_u32(l.image, domain + shape->assemblies_at, 7);
-    built_image_put_u32(l.image, l.entries[shape->heap_type], server ? 2 : 1);
-    set_variable(&l, shape->gc, l.gc);
-    set_variable(&l, shape->store, store);
-    set_variable(&l, shape->domain, domain);
-    set_variable(&l, shape->object, object);
-    set_variable(&l, shape->canon, method_table(&l, 0, 24, object, 0));
-    set_variable(&l, shape->string, method_table(&l, 0x80000002, 22, object, 0));
-    set_variable(&l, shape->exception, method_table(&l, 0, 160, object, 0));
-    set_variable(&l, shape->free, method_table(&l, 0x80000001, 24, 0, 0));
-    built_image_put_word(l.image, l.entries[shape->arrays] + 0xe0,
-                         method_table(&l, 0x80080008, 24, object, object));
-    built_image_export(l.image, "g_dacTable", l.table, 8 * (uint64_t)l.count);
-    return l;
-}
-
-/* Names that the GC's and other readers ask of every runtime. */
-static const char *const workstation_names[] = {
-    "GCHeapGenerationTable",   "GCHeapEphemeralHeapSegment",
-    "GCHeapAllocAllocated",    "GCHeapFinalizeQueue",
-    "GCHeapMarkArray",         "GCHeapSavedSweepEphemeralSeg",
-    "GCHeapOomData",           "GCHeapNextSweepObj",
-    "GCHeapInternalRootArray",
-};
-static const char *const common_names[] = {
-    "HandleTableMap", "MaxGeneration",    "StructureInvalidCount", "CurrentGCState",
-    "ThreadStore",    "SyncTableEntries", "FreeObjectMethodTable", "StringMethodTable",
-    "AppDomain",      "BookkeepingStart", "GCLowestAddress",       "ObjectArrayMethodTable",
-};
-
-START_TEST(shipped_supplements)
-{
-    const struct shape *shape = &shapes[_i / 3];
-    bool server = _i % 3 == 1, segments = _i % 3 == 2;
-    struct target t = {0};
-    const struct clr_part *parts;
-    struct legacy l = build_legacy(&t, shape, server, segments);
-    open_descriptor(&t);
-    assert_open(&t);
-    assert_clean(&t);
-    ck_assert_int_eq(clr_descriptor_source(t.descriptor), CLR_FROM_SUPPLEMENT);
-    ck_assert_uint_eq(clr_descriptor_parts(t.descriptor, &parts), 1);
-    ck_assert_str_eq(parts[0].name, shape->name);
-    ck_assert_uint_eq(parts[0].address, 0);
-    ck_assert_str_eq(clr_descriptor_contract(t.descriptor, "GC"), "c1");
-    ck_assert_str_eq(clr_descriptor_contract(t.descriptor, "Thread"), "1");
-    for (size_t i = 0; i < sizeof common_names / sizeof *common_names; i++)
-        ck_assert_uint_ne(variable(&t, common_names[i]), 0);
-    for (size_t i = 0; i < sizeof workstation_names / sizeof *workstation_names; i++)
-        ck_assert_msg(!clr_descriptor_global(t.descriptor, workstation_names[i]) ==
-                          (server && i != 4),
-                      "%s", workstation_names[i]);
-    ck_assert_uint_eq(variable(&t, "ThreadStore"), l.entries[shape->store]);
-    ck_assert_uint_eq(variable(&t, "SyncTableEntries"), l.entries[shape->sync_table]);
-    ck_assert_uint_eq(variable(&t, "ObjectArrayMethodTable"), l.entries[shape->arrays] + 0xe0);
-    ck_assert(!clr_descriptor_global(t.descriptor, "NumHeaps") == !server);
-    ck_assert_uint_eq(literal(&t, "TotalGenerationCount"), 5);
-    ck_assert_uint_eq(literal(&t, "CountFreeRegionKinds"), 3);
-    ck_assert_uint_eq(literal(&t, "CardTableInfoSize"), 64);
-    ck_assert_uint_eq(clr_descriptor_size(t.descriptor, "Generation"), 256);
-    ck_assert_uint_eq(offset(&t, "Generation", "StartSegment"), 56);
-    ck_assert(clr_has(offset(&t, "Generation", "AllocationStart")) == segments);
-    ck_assert(clr_has(offset(&t, "GCHeap", "GenerationTable")) == server);
-    ck_assert(clr_has(offset(&t, "HeapSegment", "Heap")) == server);
-    ck_assert(!clr_has(offset(&t, "GCHeap", "OomData")));
-    const char *adapts = server && _i < 3 ? ", dynamic_heap" : "";
-    char wanted[80];
-    snprintf(wanted, sizeof wanted, "%s, %s, background%s", server ? "server" : "workstation",
-             segments ? "segments" : "regions", adapts);
-    ck_assert_str_eq(clr_descriptor_text(t.descriptor, "GCIdentifiers"), wanted);
-    close_target(&t);
-}
-END_TEST
-
-static void no_object_type(struct legacy *l)
-{
-    set_variable(l, 42, method_table(l, 0, 32, 0, 0));
-}
-static void no_string_type(struct legacy *l)
-{
-    set_variable(l, 45, method_table(l, 0x80000002, 22, l->object_type + 8, 0));
-}
-static void no_array_type(struct legacy *l)
-{
-    built_image_put_word(l->image, l->entries[60] + 0xe0, method_table(l, 0x80080008, 24, 0, 0));
-}
-static void wrong_major(struct legacy *l)
-{
-    built_image_put_u32(l->image, l->gc, 3);
-}
-static void wrong_generations(struct legacy *l)
-{
-    built_image_put_word(l->image, l->gc + 16, 500);
-}
-static void entry_outside(struct legacy *l)
-{
-    built_image_put_word(l->image, l->table + 8 * 15, 0x5000);
-}
-static void entry_null(struct legacy *l)
-{
-    built_image_put_word(l->image, l->table + 8 * 15, 0);
-}
-static void cell_outside(struct legacy *l)
-{
-    built_image_put_word(l->image, l->gc + 232, 0x5000);
-}
-static void wrong_heap_type(struct legacy *l)
-{
-    built_image_put_u32(l->image, l->entries[18], 7);
-}
-static void gc_lost(struct legacy *l)
-{
-    set_variable(l, 19, base + 0x900000);
-}
-
-/* A runtime that only looks like 10.0. */
-static const struct {
-    void (*damage)(struct legacy *);
-    enum clr_status status;
-    const char *part;
-} misfits[] = {
-    {no_object_type, CLR_UNSUPPORTED, "ObjectMethodTable is not what was expected: u32@4"},
-    {no_string_type, CLR_UNSUPPORTED, "StringMethodTable is not what was expected: word@16"},
-    {no_array_type, CLR_UNSUPPORTED, "ObjectArrayMethodTable is not what was expected"},
-    {wrong_major, CLR_UNSUPPORTED, "anchor 'gc' of supplement-10.0 is not what was expected"},
-    {wrong_generations, CLR_UNSUPPORTED, "is 0x1f4, not 0x4 to 0x8"},
-    {entry_outside, CLR_UNSUPPORTED, "global ThreadStore of supplement-10.0 cannot be used"},
-    {entry_null, CLR_UNSUPPORTED, "global ThreadStore of supplement-10.0 cannot be used"},
-    {cell_outside, CLR_UNSUPPORTED, "global HandleTableMap of supplement-10.0 cannot be used"},
-    {wrong_heap_type, CLR_UNSUPPORTED, "GCHeapType is neither workstation nor server"},
-    {gc_lost, CLR_FAULT, "not in the dump"},
-};
-
-START_TEST(misfit_is_refused)
-{
-    struct target t = {0};
-    struct legacy l = build_legacy(&t, &shapes[0], false, false);
-    misfits[_i].damage(&l);
-    open_descriptor(&t);
-    assert_fails(&t, misfits[_i].status, misfits[_i].part);
-    close_target(&t);
-}
-END_TEST
-
-START_TEST(unknown_table_is_refused)
-{
-    struct target t = {0};
-    struct legacy l = build_legacy(&t, &shapes[0], false, false);
-    l.image->symbols[0].size += 8;
-    open_descriptor(&t);
-    assert_fails(&t, CLR_UNSUPPORTED,
-                 "has 130 entries; known are 129: 10.0; 155, 157: 8.0; 158: 9.0");
-    close_target(&t);
-}
-END_TEST
-
-START_TEST(other_machine_is_refused)
-{
-    struct target t = {0};
-    struct legacy l = build_legacy(&t, &shapes[0], false, false);
-    l.image->machine = t.machine = 183;
-    open_descriptor(&t);
-    assert_fails(&t, CLR_UNSUPPORTED, "supplement-10.0 is for x64; this process is of arm64");
-    close_target(&t);
-}
-END_TEST
-
-START_TEST(gc_not_started)
-{
-    struct target t = {0};
-    struct legacy l = build_legacy(&t, &shapes[0], false, false);
-    set_variable(&l, 19, 0);
-    open_descriptor(&t);
-    assert_open(&t);
-    assert_problem(&t, CLR_WARNING, "descriptors",
-                   "anchor 'gc' of supplement-10.0 leads to a null");
-    ck_assert_ptr_null(clr_descriptor_global(t.descriptor, "GCHeapGenerationTable"));
-    ck_assert_uint_eq(variable(&t, "ThreadStore"), l.entries[15]);
-    close_target(&t);
-}
-END_TEST
-
-START_TEST(lost_probe_is_told)
-{
-    struct target t = {0};
-    struct legacy l = build_legacy(&t, &shapes[0], false, false);
-    set_variable(&l, 56, base + 0x900000);
-    open_descriptor(&t);
-    assert_open(&t);
-    assert_problem(&t, CLR_INFO, "descriptors", "1 checks could not be made");
-    close_target(&t);
-}
-END_TEST
-
-/* The target's own descriptor wins, and what it leaves out is filled in. */
-START_TEST(own_descriptor_wins)
-{
-    struct target t = {0};
-    const struct clr_part *parts;
-    struct legacy l = build_legacy(&t, &shapes[0], false, false);
-    const uint64_t own[] = {0, 0x4242};
-    uint64_t at = place(l.image,
-                        "{'version':0,'types':{'Thread':{'Id':99}},'globals':{"
-                        "'ThreadStore':[[1],'pointer'],'ArrayBaseSize':'0x20'},"
-                        "'contracts':{'Thread':1,'Extra':5}}",
-                        own, 2);
-    built_image_export(l.image, symbol, at, 40);
-    open_descriptor(&t);
-    assert_open(&t);
-    assert_clean(&t);
-    ck_assert_int_eq(clr_descriptor_source(t.descriptor), CLR_FROM_CORE);
-    ck_assert_uint_eq(clr_descriptor_parts(t.descriptor, &parts), 2);
-    ck_assert_str_eq(parts[0].name, "runtime");
-    ck_assert_str_eq(parts[1].name, "supplement-10.0");
-    ck_assert_uint_eq(variable(&t, "ThreadStore"), 0x4242);
-    ck_assert_uint_eq(literal(&t, "ArrayBaseSize"), 0x20);
-    ck_assert_uint_eq(offset(&t, "Thread", "Id"), 99);
-    ck_assert_uint_eq(offset(&t, "Thread", "LinkNext"), 112);
-    ck_assert_str_eq(clr_descriptor_contract(t.descriptor, "Extra"), "5");
-    ck_assert_str_eq(clr_descriptor_contract(t.descriptor, "GC"), "c1");
-    close_target(&t);
-}
-END_TEST
-
-static const struct {
-    const char *text;
-    const char *part;
-} own_misfits[] = {
-    {"{'contracts':{'Thread':2}}", "another version of contract Thread than the runtime's '2'"},
-    {"{'contracts':{'Thread':'c1'}}", "another version of contract Thread than the runtime's 'c1'"},
-};
-
-START_TEST(contracts_must_agree)
-{
-    struct target t = {0};
-    struct legacy l = build_legacy(&t, &shapes[0], false, false);
-    built_image_export(l.image, symbol, place(l.image, own_misfits[_i].text, NULL, 0), 40);
-    open_descriptor(&t);
-    assert_open(&t);
-    assert_problem(&t, CLR_ERROR, "descriptors", own_misfits[_i].part);
-    ck_assert_ptr_null(clr_descriptor_contract(t.descriptor, "GC"));
-    close_target(&t);
-}
-END_TEST
-
-/* Damage to the target's own descriptor costs no more than that. */
-START_TEST(supplement_serves_for_a_bad_descriptor)
-{
-    struct target t = {0};
-    struct legacy l = build_legacy(&t, &shapes[0], false, false);
-    built_image_export(l.image, symbol,
-                       place(l.image, "{'types':{'T':{'A':1}},'globals':7}", NULL, 0), 40);
-    open_descriptor(&t);
-    assert_open(&t);
-    assert_problem(&t, CLR_ERROR, "descriptors", "the runtime's own descriptor is not used");
-    ck_assert_int_eq(clr_descriptor_source(t.descriptor), CLR_FROM_SUPPLEMENT);
-    ck_assert(!clr_has(offset(&t, "T", "A")));
-    close_target(&t);
-}
-END_TEST
-
-/* --- The user's supplement -------------------------------------------------------------------- */
-
-static char user_path[] = "/tmp/test_descriptor_mine.json";
-
-static void give_supplement(struct target *t, const char *text)
-{
-    const char *quoted = json(text);
-    FILE *file = fopen(user_path, "wb");
-    ck_assert_ptr_nonnull(file);
-    ck_assert_uint_eq(fwrite(quoted, 1, strlen(quoted), file), strlen(quoted));
-    fclose(file);
-    t->options.supplement = user_path;
-}
-
-START_TEST(user_supplement_stands_between)
-{
-    struct target t = {0};
-    const struct clr_part *parts;
-    struct legacy l = build_legacy(&t, &shapes[0], false, false);
-    built_image_export(l.image, symbol,
-                       place(l.image, "{'globals':{'A':1},'contracts':{'Thread':1}}", NULL, 0), 40);
-    give_supplement(&t, "{'globals':{'A':2,'B':2,'ArrayBaseSize':2},'types':{'Thread':{'Id':2}}}");
-    open_descriptor(&t);
-    assert_open(&t);
-    assert_clean(&t);
-    ck_assert_uint_eq(clr_descriptor_parts(t.descriptor, &parts), 3);
-    ck_assert_str_eq(parts[1].name, "test_descriptor_mine");
-    ck_assert_str_eq(parts[2].name, "supplement-10.0");
-    ck_assert_uint_eq(literal(&t, "A"), 1);
-    ck_assert_uint_eq(literal(&t, "B"), 2);
-    ck_assert_uint_eq(literal(&t, "ArrayBaseSize"), 2);
-    ck_assert_uint_eq(offset(&t, "Thread", "Id"), 2);
-    ck_assert_uint_eq(offset(&t, "Thread", "LinkNext"), 112);
-    unlink(user_path);
-    close_target(&t);
-}
-END_TEST
-
-/* Every form, on a runtime for which none is shipped. */
-START_TEST(user_supplement_forms)
-{
-    struct target t = {0};
-    struct legacy l = build_legacy(&t, &shapes[0], false, false);
-    l.image->symbols[0].size = 8 * 100;
-    give_supplement(&t,
-                    "{'anchors':{'dac':{'symbol':'g_dacTable','counts':[100]},'found':{'via':'dac',"
-                    "'find':true,'deref':1,'expect':{'u8@0':2,'u64@8':[64,1024],'word@16':5}},"
-                    "'module':{'image':true},'var':{'via':'dac','index':15}},'globals':{'Table':"
-                    "[{'via':'dac'},'pointer'],'Entry':[{'via':'dac','index':{'100':3},'add':8},"
-                    "'pointer'],'Fixed':{'via':'module','add':'0x40'},'Size':{'via':'found',"
-                    "'offset':8,'read':'uint64'},'Cell':[{'via':'found','offset':56},'pointer'],"
-                    "'Null':[{'via':'found','offset':176},'pointer'],'Constant':{'via':'found',"
-                    "'offset':56,'value':5},'NoConstant':{'via':'found','offset':176,'value':5},"
-                    "'Bytes':{'via':'found','offset':0,'read':'uint16'},'Var':{'via':'var'}},"
-                    "'types':{'G':{'Start':{'via':'found','offset':248,'i32':1},'None':{'via':"
-                    "'found','offset':248,'i32':2},'Heap':{'via':'found','offset':240,'i32':0}}},'"
-                    "contracts':{'GC':'c1'}}");
-    open_descriptor(&t);
-    assert_open(&t);
-    assert_clean(&t);
-    ck_assert_uint_eq(variable(&t, "Table"), l.table);
-    ck_assert_uint_eq(variable(&t, "Entry"), l.entries[3] + 8);
-    ck_assert_uint_eq(variable(&t, "Fixed"), base + 0x40);
-    ck_assert_uint_eq(variable(&t, "Var"), l.entries[15]);
-    ck_assert_uint_eq(literal(&t, "Size"), 256);
-    ck_assert_uint_eq(literal(&t, "Bytes"), 0x0402);
-    ck_assert_uint_ne(variable(&t, "Cell"), 0);
-    ck_assert_ptr_null(clr_descriptor_global(t.descriptor, "Null"));
-    ck_assert_uint_eq(literal(&t, "Constant"), 5);
-    ck_assert_ptr_null(clr_descriptor_global(t.descriptor, "NoConstant"));
-    ck_assert_uint_eq(offset(&t, "G", "Start"), 56);
-    ck_assert(!clr_has(offset(&t, "G", "None")));
-    ck_assert(!clr_has(offset(&t, "G", "Heap")));
-    unlink(user_path);
-    close_target(&t);
-}
-END_TEST
-
-static const struct {
-    const char *text;
-    enum clr_status status;
-    const char *part;
-} bad_supplements[] = {
-    {"{", CLR_BAD_DATA, "not valid JSON"},
-    {"[]", CLR_BAD_DATA, "no JSON object"},
-    {"{'globals':3}", CLR_BAD_DATA, "'globals'"},
-    {"{'supplement':{'arch':'arm64'}}", CLR_UNSUPPORTED, "is for arm64"},
-    {"{'anchors':{'a':{'symbol':'nothing'}}}", CLR_UNSUPPORTED, "names no symbol"},
-    {"{'anchors':{'a':{}}}", CLR_UNSUPPORTED, "names no symbol"},
-    {"{'anchors':{'a':7}}", CLR_UNSUPPORTED, "names no symbol"},
-    {"{'anchors':{'a':{'symbol':'g_dacTable','counts':[1,2]}}}", CLR_UNSUPPORTED, "129 entries"},
-    {"{'anchors':{'a':{'symbol':'g_dacTable','stride':0}}}", CLR_UNSUPPORTED, "names no symbol"},
-    {"{'anchors':{'a':{'via':'b'}}}", CLR_UNSUPPORTED, "names no anchor"},
-    {"{'anchors':{'d':{'symbol':'g_dacTable'},'a':{'via':'d','index':129}}}", CLR_UNSUPPORTED,
-     "index is not one"},
-    {"{'anchors':{'d':{'symbol':'g_dacTable'},'a':{'via':'d','index':1,'deref':9}}}", CLR_BAD_DATA,
-     "'deref'"},
-    {"{'anchors':{'d':{'symbol':'g_dacTable','expect':{'u9@0':1}}}}", CLR_BAD_DATA, "u9@0"},
-    {"{'anchors':{'d':{'symbol':'g_dacTable','expect':{'u8@x':1}}}}", CLR_BAD_DATA, "u8@x"},
-    {"{'anchors':{'d':{'symbol':'g_dacTable','expect':{'u8':1}}}}", CLR_BAD_DATA, "'u8'"},
-    {"{'anchors':{'d':{'symbol':'g_dacTable','expect':{'u8@0':[1]}}}}", CLR_BAD_DATA, "u8@0"},
-    {"{'anchors':{'d':{'symbol':'g_dacTable','expect':{'u8@0':'*X'}}}}", CLR_BAD_DATA, "u8@0"},
-    {"{'anchors':{'d':{'symbol':'g_dacTable'},'f':{'via':'d','find':true,'deref':1,'expect':{"
-     "'u64@0':'0x123456789'}}}}",
-     CLR_UNSUPPORTED, "0 of 129 entries"},
-    {"{'globals':{'A':{'via':'x'}}}", CLR_UNSUPPORTED, "names no anchor"},
-    {"{'globals':{'A':[1]}}", CLR_UNSUPPORTED, "no array of pointers"},
-    {"{'globals':{'A':{'via':'gcident'}},'types':{}}", CLR_OK, ""},
-    {"{'anchors':{'d':{'symbol':'g_dacTable'}},'globals':{'A':{'via':'d','index':1,'read':'x'}}}",
-     CLR_UNSUPPORTED, "type that is not known"},
-    {"{'anchors':{'d':{'symbol':'g_dacTable'}},'globals':{'A':{'via':'d','offset':-1}}}",
-     CLR_UNSUPPORTED, "offset is not a number"},
-    {"{'anchors':{'d':{'symbol':'g_dacTable'}},'globals':{'A':{'via':'d','index':1,'i32':'x'}}}",
-     CLR_UNSUPPORTED, "element is not a number"},
-    {"{'anchors':{'d':{'symbol':'g_dacTable'}},'globals':{'A':{'via':'d','index':1,'add':'x'}}}",
-     CLR_UNSUPPORTED, "adds is no number"},
-    {"{'anchors':{'d':{'symbol':'g_dacTable'}},'globals':{'A':{'via':'d','index':1,'value':'x'}}}",
-     CLR_UNSUPPORTED, "value is no number"},
-};
-
-START_TEST(bad_user_supplement_fails)
-{
-    struct target t = {0};
-    build_legacy(&t, &shapes[0], false, false);
-    give_supplement(&t, bad_supplements[_i].text);
-    open_descriptor(&t);
-    if (bad_supplements[_i].status == CLR_OK) {
-        assert_open(&t);
-    } else {
-        assert_fails(&t, bad_supplements[_i].status, bad_supplements[_i].part);
-        ck_assert_ptr_nonnull(strstr(t.error.text, user_path));
-    }
-    unlink(user_path);
-    close_target(&t);
-}
-END_TEST
-
-START_TEST(unreadable_user_supplement_fails)
-{
-    static const struct {
-        const char *path;
-        enum clr_status status;
-    } cases[] = {{"/nowhere/at/all.json", CLR_IO}, {"/tmp", CLR_MISUSE}};
-    struct target t = {0};
-    char path[40];
-    build_legacy(&t, &shapes[0], false, false);
-    strcpy(path, cases[_i].path);
-    t.options.supplement = path;
-    open_descriptor(&t);
-    assert_fails(&t, cases[_i].status, cases[_i].path);
     close_target(&t);
 }
 END_TEST
@@ -1407,32 +742,6 @@ END_TEST
 
 /* --- Lack of memory --------------------------------------------------------------------------- */
 
-/* Opens the descriptor of T again and again, failing at each allocation in turn. */
-static void fail_each(struct target *t, enum clr_status wanted)
-{
-    uint64_t before = clr_alloc_live();
-    for (uint64_t n = 1;; n++) {
-        struct clr_error error = {0};
-        struct clr_descriptor *descriptor = NULL;
-        uint64_t made = clr_alloc_made();
-        clr_alloc_fail_at(n);
-        enum clr_status status =
-            clr_descriptor_open(t->process, &t->options, NULL, &descriptor, &error);
-        clr_alloc_fail_at(0);
-        ck_assert_int_eq(status, error.code);
-        clr_descriptor_close(descriptor);
-        ck_assert_uint_eq(clr_alloc_live(), before);
-        if (clr_alloc_made() - made < n) {
-            ck_assert_msg(status == wanted, "%s", error.text);
-            ck_assert_uint_gt(n, 5);
-            return;
-        }
-        ck_assert_msg(status == CLR_NOMEM, "allocation %llu: %d %s", (unsigned long long)n, status,
-                      error.text);
-        ck_assert_ptr_null(descriptor);
-    }
-}
-
 START_TEST(no_memory_with_children)
 {
     struct target t = {0};
@@ -1449,29 +758,6 @@ START_TEST(no_memory_with_children)
     built_image_export(image, symbol, at, 40);
     open_process(&t);
     fail_each(&t, CLR_OK);
-    close_target(&t);
-}
-END_TEST
-
-START_TEST(no_memory_with_supplements)
-{
-    struct target t = {0};
-    build_legacy(&t, &shapes[0], true, false);
-    give_supplement(&t, "{'anchors':{'d':{'symbol':'g_dacTable'}},'globals':{'A':{'via':'d'}}}");
-    open_process(&t);
-    fail_each(&t, CLR_OK);
-    unlink(user_path);
-    close_target(&t);
-}
-END_TEST
-
-START_TEST(no_memory_while_refusing)
-{
-    struct target t = {0};
-    struct legacy l = build_legacy(&t, &shapes[0], true, false);
-    l.image->symbols[0].size += 8;
-    open_process(&t);
-    fail_each(&t, CLR_UNSUPPORTED);
     close_target(&t);
 }
 END_TEST
@@ -1526,8 +812,6 @@ START_TEST(any_text_is_survived)
 }
 END_TEST
 
-#define LENGTH(array) (int)(sizeof(array) / sizeof *(array))
-
 static Suite *descriptor_suite(void)
 {
     Suite *suite = suite_create("descriptor");
@@ -1557,27 +841,10 @@ static Suite *descriptor_suite(void)
     tcase_add_test(runtimes, descriptor_comes_from_the_file);
     tcase_add_test(runtimes, missing_file_is_named);
     suite_add_tcase(suite, runtimes);
-    TCase *supplements = tcase_create("supplements");
-    tcase_add_loop_test(supplements, shipped_supplements, 0, 3 * LENGTH(shapes));
-    tcase_add_loop_test(supplements, misfit_is_refused, 0, LENGTH(misfits));
-    tcase_add_test(supplements, unknown_table_is_refused);
-    tcase_add_test(supplements, other_machine_is_refused);
-    tcase_add_test(supplements, gc_not_started);
-    tcase_add_test(supplements, lost_probe_is_told);
-    tcase_add_test(supplements, own_descriptor_wins);
-    tcase_add_loop_test(supplements, contracts_must_agree, 0, LENGTH(own_misfits));
-    tcase_add_test(supplements, supplement_serves_for_a_bad_descriptor);
-    tcase_add_test(supplements, user_supplement_stands_between);
-    tcase_add_test(supplements, user_supplement_forms);
-    tcase_add_loop_test(supplements, bad_user_supplement_fails, 0, LENGTH(bad_supplements));
-    tcase_add_loop_test(supplements, unreadable_user_supplement_fails, 0, 2);
-    suite_add_tcase(suite, supplements);
     TCase *rest = tcase_create("bindings, memory, hostile texts");
     tcase_add_test(rest, bindings_fill_the_layout);
     tcase_add_loop_test(rest, bad_binding_fails, 0, LENGTH(bad_bindings));
     tcase_add_test(rest, no_memory_with_children);
-    tcase_add_test(rest, no_memory_with_supplements);
-    tcase_add_test(rest, no_memory_while_refusing);
     tcase_add_test(rest, any_text_is_survived);
     tcase_set_timeout(rest, 60);
     suite_add_tcase(suite, rest);

@@ -1,0 +1,24 @@
+/*
+ * The dominator tree downwards: whom an object dominates. 4 bytes an object, and 4 for offsets.
+ */
+#ifndef CLR_HEAP_DOMTREE_H
+#define CLR_HEAP_DOMTREE_H
+
+#include "heap/dominators.h"
+#include "heap/edges.h"
+
+struct clr_dominated {
+    struct clr_offsets rows; /* row 0: by roots only; row n + 1: by object n */
+    uint32_t *numbers;       /* ascending in each row */
+    size_t count;
+};
+
+enum clr_status clr_dominated_build(const struct clr_dominators *dominators, struct clr_job *job,
+                                    struct clr_dominated *result, struct clr_error *error);
+void clr_dominated_deinit(struct clr_dominated *dominated);
+
+/* The objects whose dominator is MARK (as in clr_dominators.dominator): *NUMBERS, and how many. */
+size_t clr_dominated_by(const struct clr_dominated *dominated, uint32_t mark,
+                        const uint32_t **numbers);
+
+#endif
