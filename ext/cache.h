@@ -7,6 +7,8 @@
 #ifndef CLR_CACHE_H
 #define CLR_CACHE_H
 
+#include "heap/typestats.h"
+#include "inspect/pathtree.h"
 #include "table.h"
 
 #include "runtime/types.h"
@@ -39,6 +41,10 @@ struct clr_cache {
     struct clr_lookup shape_types, shape_names; /* rows: clr_heap_shapes */
     struct clr_lookup handle_objects, finalizer_objects; /* rows: clr_dump.handles, .finalizers */
     struct clr_lookup root_objects, root_threads; /* rows: clr_dump.roots */
+    struct clr_alive *alive; /* by shape; NULL: not added up yet */
+    uint64_t *retained;      /* by shape; the same */
+    struct clr_path_tree *path_tree;
+    struct clr_lookup tree_parents, tree_paths; /* rows: its nodes */
     const char **shape_name;                    /* per shape; NULL: not asked for yet */
     size_t shape_count;
     struct clr_map told;    /* see clr_first_time */

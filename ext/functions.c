@@ -91,17 +91,8 @@ static void address_function(sqlite3_context *context, int argc, sqlite3_value *
 
 /* --- With a dump ------------------------------------------------------------------------------ */
 
-/* One call: the dump, the address, and where the answer goes. */
-struct call {
-    struct clr_dump *dump;
-    struct clr_job *job;
-    uint64_t address;
-    struct clr_text text;
-    bool found; /* text is the result; else NULL */
-};
-
 /* The object index, or, where this dump has none, none: then there are no objects. */
-static enum clr_status is_object(struct call *call, uint32_t *number, bool *is,
+static enum clr_status is_object(struct clr_call *call, uint32_t *number, bool *is,
                                  struct clr_error *error)
 {
     bool walked;
@@ -112,7 +103,7 @@ static enum clr_status is_object(struct call *call, uint32_t *number, bool *is,
     return CLR_OK;
 }
 
-static enum clr_status type_name(struct call *call, struct clr_error *error)
+static enum clr_status type_name(struct clr_call *call, struct clr_error *error)
 {
     struct clr_dump *dump = call->dump;
     uint32_t shape;
@@ -130,7 +121,7 @@ static enum clr_status type_name(struct call *call, struct clr_error *error)
     return CLR_OK;
 }
 
-static enum clr_status string_value(struct call *call, struct clr_error *error)
+static enum clr_status string_value(struct clr_call *call, struct clr_error *error)
 {
     struct clr_dump *dump = call->dump;
     uint32_t number;
@@ -145,7 +136,7 @@ static enum clr_status string_value(struct call *call, struct clr_error *error)
     return CLR_OK;
 }
 
-static enum clr_status what(struct call *call, struct clr_error *error)
+static enum clr_status what(struct clr_call *call, struct clr_error *error)
 {
     call->found = true;
     return clr_what(call->dump, call->address, call->job, &call->text, error);
@@ -163,13 +154,13 @@ static bool take_address(sqlite3_value *value, uint64_t *address)
     return type == SQLITE_INTEGER;
 }
 
-static void with_dump(sqlite3_context *context, int argc, sqlite3_value **argv, const char *name,
-                      enum clr_status (*function)(struct call *, struct clr_error *))
+void clr_call_with_dump(sqlite3_context *context, int argc, sqlite3_value **argv, const char *name,
+                        enum clr_status (*function)(struct clr_call *, struct clr_error *))
 {
     struct clr_session *session = sqlite3_user_data(context);
     struct clr_open_dump *open = NULL;
     struct clr_error error = {0};
-    struct call call = {0};
+    struct clr_call call = {0};
     const char *schema = NULL;
     clr_session_sweep(session);
     if (argc > 1 && !(schema = (const char *)sqlite3_value_text(argv[1]))) {
@@ -203,17 +194,17 @@ static void with_dump(sqlite3_context *context, int argc, sqlite3_value **argv, 
 
 static void type_name_function(sqlite3_context *context, int argc, sqlite3_value **argv)
 {
-    with_dump(context, argc, argv, "clr_type_name", type_name);
+    clr_call_with_dump(context, argc, argv, "clr_type_name", type_name);
 }
 
 static void string_function(sqlite3_context *context, int argc, sqlite3_value **argv)
 {
-    with_dump(context, argc, argv, "clr_string", string_value);
+    clr_call_with_dump(context, argc, argv, "clr_string", string_value);
 }
 
 static void what_function(sqlite3_context *context, int argc, sqlite3_value **argv)
 {
-    with_dump(context, argc, argv, "clr_what", what);
+    clr_call_with_dump(context, argc, argv, "clr_what", what);
 }
 
 /* --- Registration ----------------------------------------------------------------------------- */

@@ -24,6 +24,21 @@ void clr_unregister_function_list(sqlite3 *db, const struct clr_function *list);
 void clr_unregister_functions(sqlite3 *db);
 void clr_unregister_attach(sqlite3 *db);
 
+/* One call of a function (address [, schema]): the dump, the address, and where the answer goes. */
+struct clr_call {
+    struct clr_dump *dump;
+    struct clr_job *job;
+    uint64_t address;
+    struct clr_text text;
+    bool found; /* text is the result; else NULL */
+};
+/* Finds the dump that the arguments mean and calls FUNCTION; its text is the result. */
+void clr_call_with_dump(sqlite3_context *context, int argc, sqlite3_value **argv, const char *name,
+                        enum clr_status (*function)(struct clr_call *, struct clr_error *));
+
+int clr_register_graph_functions(sqlite3 *db, struct clr_session *session); /* functions_graph.c */
+void clr_unregister_graph_functions(sqlite3 *db);
+
 /* Reports a failure as the function's. */
 void clr_function_fail(sqlite3_context *context, enum clr_status status,
                        const struct clr_error *error);

@@ -14,6 +14,9 @@
 enum {
     WALKED = CLR_PART_RUNTIME | CLR_PART_GC | CLR_PART_INDEX,
     POSTED = WALKED | CLR_PART_POSTINGS,
+    ROOTED = WALKED | CLR_PART_HANDLES | CLR_PART_REFS | CLR_PART_ROOTS,
+    REACHED = ROOTED | CLR_PART_REACH,
+    DOMINATED = ROOTED | CLR_PART_DOMINATORS,
 };
 
 /* --- A stream of objects --------------------------------------------------------------------- */
@@ -34,15 +37,23 @@ static void stream_range(struct stream *stream, const struct clr_heap *heap, uin
     clr_object_scan_start(&stream->scan, heap, (uint32_t)first, (uint32_t)end, descending);
 }
 
-static void stream_list(struct stream *stream, const struct clr_heap *heap, uint32_t shape,
-                        bool descending)
+static void stream_numbers(struct stream *stream, const struct clr_heap *heap,
+                           const uint32_t *numbers, size_t count, bool descending)
 {
-    *stream = (struct stream){.heap = heap, .descending = descending};
-    stream->left = clr_heap_postings(heap, shape, &stream->numbers);
+    *stream = (struct stream){
+        .heap = heap, .descending = descending, .numbers = numbers, .left = count};
     static const uint32_t none;
     if (!stream->numbers)
         stream->numbers = &none;
     stream->at = descending && stream->left > 0 ? stream->left - 1 : 0;
+}
+
+static void stream_list(struct stream *stream, const struct clr_heap *heap, uint32_t shape,
+                        bool descending)
+{
+    const uint32_t *numbers;
+    size_t count = clr_heap_postings(heap, shape, &numbers);
+    stream_numbers(stream, heap, numbers, count, descending);
 }
 
 /* The next object, or false at the end. */
@@ -102,6 +113,11 @@ enum object_column {
     OBJECT_LENGTH,
     OBJECT_HASH_CODE,
     OBJECT_SYNC_BLOCK,
+    OBJECT_IS_REACHABLE,
+    OBJECT_ROOT_DISTANCE,
+    OBJECT_DOMINATOR,
+    OBJECT_RETAINED_SIZE,
+    OBJECT_RETAINED_COUNT,
     OBJECT_COLUMNS
 };
 
@@ -123,6 +139,20 @@ static const struct clr_column object_columns[] = {
                           "Its identity hash code; NULL if none was asked for."},
     [OBJECT_SYNC_BLOCK] = {"sync_block", CLR_INTEGER, 0, 0,
                            "Native address of its sync block; NULL if it has none."},
+    [OBJECT_IS_REACHABLE] = {"is_reachable", CLR_INTEGER, CLR_HIDDEN, REACHED,
+                             "1: references lead to it from a root; NULL for free blocks."},
+    [OBJECT_ROOT_DISTANCE] = {"root_distance", CLR_INTEGER, CLR_HIDDEN, REACHED,
+                              "References from the nearest root, 0 if a root holds it; NULL if not "
+                              "reachable."},
+    [OBJECT_DOMINATOR] = {"dominator", CLR_INTEGER, CLR_HIDDEN, DOMINATED,
+                          "objects.address of the nearest object that all paths to it go through; "
+                          "0 if only the roots together hold it, NULL if not reachable."},
+    [OBJECT_RETAINED_SIZE] = {"retained_size", CLR_INTEGER, CLR_HIDDEN, DOMINATED,
+                              "Bytes that would be free if it went away, its own included; NULL if "
+                              "not reachable. Do not add them up: clr_sum_retained does."},
+    [OBJECT_RETAINED_COUNT] = {"retained_count", CLR_INTEGER, CLR_HIDDEN, DOMINATED,
+                               "Objects that would be free with it, itself included; NULL if not "
+                               "reachable."},
     [OBJECT_COLUMNS] = {0},
 };
 
@@ -132,6 +162,7 @@ enum {
     OBJECTS_BY_TYPE,
     OBJECTS_BY_TYPE_NAME,
     OBJECTS_BY_SEGMENT,
+    OBJECTS_BY_DOMINATOR,
     OBJECTS_SCAN
 };
 
@@ -195,6 +226,17 @@ static enum clr_status start_objects(struct clr_cursor *base, const struct clr_q
             return next_object(base, error);
         }
         break;
+    case OBJECTS_BY_DOMINATOR: {
+        int64_t dominator = clr_equal_int(query, 0);
+        const uint32_t *numbers = NULL;
+        size_t count = 0;
+        if (dominator == 0)
+            count = clr_dominated_by(&dump->dominated, CLR_DOMINATED_BY_ROOTS, &numbers);
+        else if (clr_number(heap, (uint64_t)dominator, &first))
+            count = clr_dominated_by(&dump->dominated, first + 1, &numbers);
+        stream_numbers(&cursor->stream, heap, numbers, count, query->descending);
+        return next_object(base, error);
+    }
     case OBJECTS_BY_TYPE_NAME:
         CLR_TRY(clr_shapes_by_name(dump, base->job, &cursor->names, error));
         clr_lookup_range(cursor->names,
@@ -236,6 +278,37 @@ static void result_length(struct object_cursor *cursor, const struct clr_shape *
         clr_result_u64(context, length);
 }
 
+/* What the graph says of an object; nothing of a free block. */
+static void graph_column(const struct clr_dump *dump, uint32_t number, int column,
+                         sqlite3_context *context)
+{
+    const struct clr_dominators *dominators = &dump->dominators;
+    switch (column) {
+    case OBJECT_IS_REACHABLE:
+        clr_result_bool(context,
+                        clr_reach_distance(&dump->reach, number) != CLR_UNREACHED);
+        break;
+    case OBJECT_ROOT_DISTANCE:
+        if (clr_reach_distance(&dump->reach, number) != CLR_UNREACHED)
+            clr_result_u64(context, clr_reach_distance(&dump->reach, number));
+        break;
+    case OBJECT_DOMINATOR:
+        if (dominators->dominator[number] == CLR_DOMINATED_BY_ROOTS)
+            clr_result_u64(context, 0);
+        else if (dominators->dominator[number] != CLR_UNREACHED)
+            clr_result_u64(context, clr_address(dump->heap, dominators->dominator[number] - 1));
+        break;
+    case OBJECT_RETAINED_SIZE:
+        if (dominators->dominator[number] != CLR_UNREACHED)
+            clr_result_u64(context, dominators->retained_size[number]);
+        break;
+    case OBJECT_RETAINED_COUNT:
+        if (dominators->dominator[number] != CLR_UNREACHED)
+            clr_result_u64(context, dominators->retained_count[number]);
+        break;
+    }
+}
+
 static enum clr_status object_column(struct clr_cursor *base, int column, sqlite3_context *context,
                                      struct clr_error *error)
 {
@@ -275,8 +348,17 @@ static enum clr_status object_column(struct clr_cursor *base, int column, sqlite
         if (!shape->is_free)
             clr_result_known(context, header_of(cursor)->sync_block);
         break;
+    default:
+        if (!shape->is_free)
+            graph_column(base->dump, object->number, column, context);
+        break;
     }
     return CLR_OK;
+}
+
+static double objects_of_a_dominator(const struct clr_dump *dump)
+{
+    return clr_rows_objects(dump) / 2000;
 }
 
 static double objects_of_a_range(const struct clr_dump *dump)
@@ -327,6 +409,12 @@ static const struct clr_path object_paths[] = {
                             .order = OBJECT_ADDRESS,
                             .reversible = true,
                             .rows = objects_of_a_segment},
+    [OBJECTS_BY_DOMINATOR] = {.name = "dominator=",
+                              .key = {{OBJECT_DOMINATOR, CLR_EQ}},
+                              .order = OBJECT_ADDRESS,
+                              .reversible = true,
+                              .needs = DOMINATED | CLR_PART_DOMINATED,
+                              .rows = objects_of_a_dominator},
     [OBJECTS_SCAN] = {.name = "scan",
                       .order = OBJECT_ADDRESS,
                       .reversible = true,

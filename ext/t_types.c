@@ -11,7 +11,11 @@
 #include "results.h"
 #include "runtime/types.h"
 
-enum { WALKED = CLR_PART_RUNTIME | CLR_PART_GC | CLR_PART_INDEX };
+enum {
+    WALKED = CLR_PART_RUNTIME | CLR_PART_GC | CLR_PART_INDEX,
+    REACHED =
+        WALKED | CLR_PART_HANDLES | CLR_PART_REFS | CLR_PART_ROOTS | CLR_PART_REACH,
+};
 
 /* --- types ----------------------------------------------------------------------------------- */
 
@@ -290,6 +294,9 @@ enum stat_column {
     STAT_TOTAL_SIZE,
     STAT_MIN_SIZE,
     STAT_MAX_SIZE,
+    STAT_REACHABLE_COUNT,
+    STAT_REACHABLE_SIZE,
+    STAT_RETAINED_SIZE,
     STAT_COLUMNS
 };
 
@@ -302,6 +309,14 @@ static const struct clr_column stat_columns[] = {
                        "Bytes of the smallest; NULL without objects."},
     [STAT_MAX_SIZE] = {"max_size", CLR_INTEGER, 0, 0,
                        "Bytes of the largest; NULL without objects."},
+    [STAT_REACHABLE_COUNT] = {"reachable_count", CLR_INTEGER, CLR_HIDDEN, REACHED,
+                              "Objects that references lead to from a root."},
+    [STAT_REACHABLE_SIZE] = {"reachable_size", CLR_INTEGER, CLR_HIDDEN, REACHED,
+                             "Bytes of these."},
+    [STAT_RETAINED_SIZE] = {"retained_size", CLR_INTEGER, CLR_HIDDEN,
+                            REACHED | CLR_PART_DOMINATORS | CLR_PART_DOMINATED,
+                            "Bytes that all its objects retain together, each byte once; without "
+                            "what only several of them hold."},
     [STAT_COLUMNS] = {0},
 };
 
@@ -353,6 +368,25 @@ static enum clr_status start_stats(struct clr_cursor *base, const struct clr_que
     return next_stat(base, error);
 }
 
+/* Sums that the graph gives, made once for all types. */
+static enum clr_status graph_stat(struct clr_cursor *base, uint32_t shape, int column,
+                                  sqlite3_context *context, struct clr_error *error)
+{
+    struct clr_cache *cache;
+    CLR_TRY(clr_cache(base->dump, &cache, error));
+    if (column == STAT_RETAINED_SIZE) {
+        if (!cache->retained)
+            CLR_TRY(clr_retained_by_shape(base->dump, base->job, &cache->retained, error));
+        clr_result_u64(context, cache->retained[shape]);
+        return CLR_OK;
+    }
+    if (!cache->alive)
+        CLR_TRY(clr_alive_by_shape(base->dump, base->job, &cache->alive, error));
+    clr_result_u64(context, column == STAT_REACHABLE_COUNT ? cache->alive[shape].count
+                                                           : cache->alive[shape].size);
+    return CLR_OK;
+}
+
 static enum clr_status stat_column(struct clr_cursor *base, int column, sqlite3_context *context,
                                    struct clr_error *error)
 {
@@ -376,6 +410,10 @@ static enum clr_status stat_column(struct clr_cursor *base, int column, sqlite3_
     case STAT_MAX_SIZE:
         if (shape->object_count > 0)
             clr_result_u64(context, shape->max_size);
+        break;
+    default:
+        if (!shape->is_free)
+            return graph_stat(base, cursor->shape, column, context, error);
         break;
     }
     return CLR_OK;

@@ -8,7 +8,7 @@
     T(problems) T(memory_regions) T(images) T(descriptors) T(contracts) T(globals)                 \
         T(descriptor_types) T(descriptor_fields) T(types) T(supertypes) T(type_stats) T(modules)   \
             T(load_contexts) T(segments) T(objects) T(strings) T(refs) T(handles)               \
-                T(finalizer_queue) T(roots) T(path_to_root) T(reachable_from) T(retained_by) T(threads) T(words) T(schema)
+                T(finalizer_queue) T(roots) T(path_to_root) T(reachable_from) T(retained_by) T(path_tree) T(threads) T(words) T(schema)
 
 #define DECLARE(name) extern const struct clr_table clr_table_##name;
 CLR_TABLES(DECLARE)

@@ -48,3 +48,6 @@ host_test(schema_doc schema_doc.sh --check)
 host_test(cookbook cookbook_test.sh ${dump_folder}/ws11.core)
 host_test(readme_session session_test.sh ${dump_folder}/ws11.core)
 host_test(examples examples_test.sh ${dump_folder}/ws11.core)
+add_test(NAME install COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/install_test.sh
+  ${CMAKE_BINARY_DIR} ${dump_folder}/ws11.core)
+set_tests_properties(install PROPERTIES TIMEOUT 120 ENVIRONMENT "${host_environment}")

@@ -303,15 +303,14 @@ size_t clr_process_regions(const struct clr_process *process, const struct clr_r
 /* How many runs start at or below ADDRESS. */
 static size_t runs_up_to(const struct clr_process *process, uint64_t address)
 {
-    const uint64_t *starts = process->starts;
-    size_t low = 0;
-    for (size_t count = process->run_count; count > 0;) {
-        size_t half = (count + 1) / 2;
-        if (starts[low + half - 1] <= address)
-            low += half;
+    const uint64_t *from = process->starts;
+    size_t count = process->run_count;
+    while (count > 1) { /* no branch depends on what is compared */
+        size_t half = count / 2;
+        from = from[half - 1] <= address ? from + half : from;
         count -= half;
     }
-    return low;
+    return (size_t)(from - process->starts) + (count == 1 && *from <= address);
 }
 
 const uint8_t *clr_view(const struct clr_process *process, uint64_t address, uint64_t want,
@@ -324,9 +323,14 @@ const uint8_t *clr_view(const struct clr_process *process, uint64_t address, uin
     const struct clr_run *run = &process->runs[i - 1];
     if (address >= run->end)
         return NULL;
-    uint64_t left = run->end - address;
-    return clr_backing_view(&process->files[run->file], run->offset + (address - run->start),
-                            want < left ? want : left, got);
+    uint64_t left = run->end - address, offset = run->offset + (address - run->start);
+    struct clr_backing *backing = &process->files[run->file];
+    if (want > left)
+        want = left;
+    if (backing->pieces || want == 0)
+        return clr_backing_view(backing, offset, want, got);
+    *got = want; /* runs were clipped to the file */
+    return backing->data + offset;
 }
 
 bool clr_read(const struct clr_process *process, uint64_t address, void *out, size_t size)
@@ -346,15 +350,29 @@ bool clr_read(const struct clr_process *process, uint64_t address, void *out, si
     return true;
 }
 
+/* The same for a size that the compiler knows: one load where the bytes lie in one run. */
+static inline bool read_fixed(const struct clr_process *process, uint64_t address, void *out,
+                              size_t size)
+{
+    uint64_t got;
+    const uint8_t *from = clr_view(process, address, size, &got);
+    if (!from)
+        return false;
+    if (got < size)
+        return clr_read(process, address, out, size);
+    memcpy(out, from, size);
+    return true;
+}
+
 bool clr_read_u8(const struct clr_process *process, uint64_t address, uint8_t *value)
 {
-    return clr_read(process, address, value, sizeof *value);
+    return read_fixed(process, address, value, sizeof *value);
 }
 
 bool clr_read_u16(const struct clr_process *process, uint64_t address, uint16_t *value)
 {
     uint16_t raw;
-    if (!clr_read(process, address, &raw, sizeof raw))
+    if (!read_fixed(process, address, &raw, sizeof raw))
         return false;
     *value = process->info.swapped ? __builtin_bswap16(raw) : raw;
     return true;
@@ -363,7 +381,7 @@ bool clr_read_u16(const struct clr_process *process, uint64_t address, uint16_t 
 bool clr_read_u32(const struct clr_process *process, uint64_t address, uint32_t *value)
 {
     uint32_t raw;
-    if (!clr_read(process, address, &raw, sizeof raw))
+    if (!read_fixed(process, address, &raw, sizeof raw))
         return false;
     *value = process->info.swapped ? __builtin_bswap32(raw) : raw;
     return true;
@@ -372,7 +390,7 @@ bool clr_read_u32(const struct clr_process *process, uint64_t address, uint32_t 
 bool clr_read_u64(const struct clr_process *process, uint64_t address, uint64_t *value)
 {
     uint64_t raw;
-    if (!clr_read(process, address, &raw, sizeof raw))
+    if (!read_fixed(process, address, &raw, sizeof raw))
         return false;
     *value = process->info.swapped ? __builtin_bswap64(raw) : raw;
     return true;

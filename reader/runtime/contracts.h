@@ -9,13 +9,13 @@
 
 #include "runtime/runtime.h"
 
-extern const struct clr_binding clr_object_bindings[]; /* object.c: struct clr_object_layout */
+extern const struct clr_binding clr_object_bindings[];     /* object.c: struct clr_object_layout */
 extern const struct clr_binding clr_sync_block_bindings[]; /* object.c: the same struct */
-extern const struct clr_binding clr_types_bindings[];  /* types.c: struct clr_types_layout */
-extern const struct clr_binding clr_loader_bindings[]; /* loader.c: struct clr_loader_layout */
-extern const struct clr_binding clr_metadata_bindings[]; /* loader.c: the same struct */
-extern const struct clr_binding clr_thread_bindings[]; /* thread.c: struct clr_thread_layout */
-extern const struct clr_binding clr_gc_bindings[];     /* gc.c: struct clr_gc_layout */
+extern const struct clr_binding clr_types_bindings[];      /* types.c: struct clr_types_layout */
+extern const struct clr_binding clr_loader_bindings[];     /* loader.c: struct clr_loader_layout */
+extern const struct clr_binding clr_metadata_bindings[];   /* loader.c: the same struct */
+extern const struct clr_binding clr_thread_bindings[];     /* thread.c: struct clr_thread_layout */
+extern const struct clr_binding clr_gc_bindings[];         /* gc.c: struct clr_gc_layout */
 
 /* Free what the caches of the runtime hold; NULL is fine. */
 void clr_module_cache_destroy(struct clr_module_cache *cache); /* loader.c */

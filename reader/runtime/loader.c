@@ -3,7 +3,8 @@
  *
  *     AppDomain --list of assemblies--> Assembly --> Module --> PEAssembly --> PEImage --> layout
  *                                                       |            |
- *                                                 LoaderAllocator  AssemblyBinder --handle--> object
+ *                                                 LoaderAllocator  AssemblyBinder --handle-->
+ * object
  *
  *   what                        name                                              since
  *   the list (embedded)         AppDomain.AssemblyList                            11
@@ -17,13 +18,13 @@
  *   an image                    PEImageLayout.Base, .Size u32, .Flags u32 (bit 0: mapped)
  *   snapshot of metadata        DynamicMetadata.Size u32, .Data (inline)          9
  *
- * Metadata comes, in this order, from the snapshot that the runtime keeps of a module made or changed
- * at run time, else from the CLI header of the image: in memory, or in an image file that stands in
- * for it (its bytes are runs of the process like any other). Bytes that lie in several runs are
- * copied, never more than is saved.
+ * Metadata comes, in this order, from the snapshot that the runtime keeps of a module made or
+ * changed at run time, else from the CLI header of the image: in memory, or in an image file that
+ * stands in for it (its bytes are runs of the process like any other). Bytes that lie in several
+ * runs are copied, never more than is saved.
  *
- * An assembly is in the list before it is usable: it counts once its module is set, it is loaded, and
- * it has no error.
+ * An assembly is in the list before it is usable: it counts once its module is set, it is loaded,
+ * and it has no error.
  *
  * Knowledge: the runtime's docs/design/datacontracts/Loader.md and EcmaMetadata.md, assembly.hpp.
  */
@@ -302,8 +303,8 @@ static bool find_metadata(const struct clr_runtime *runtime, struct clr_module *
         return false;
     module->metadata_address = module->image_base + offset;
     module->metadata_size = module->pe.metadata_size;
-    if (module->pe_assembly != 0 && clr_field_u8(runtime, module->pe_assembly, l->pe_edited, &edited) &&
-        edited)
+    if (module->pe_assembly != 0 &&
+        clr_field_u8(runtime, module->pe_assembly, l->pe_edited, &edited) && edited)
         clr_problem_of(runtime->problems, CLR_INFO, "modules", module->address, false,
                        module->metadata_address, 0,
                        "the module at 0x%llx was edited while it ran: names that were added are "
@@ -324,11 +325,11 @@ static enum clr_status read_metadata(const struct clr_runtime *runtime, struct m
     const uint8_t *bytes = clr_view(process, start, size, &got);
     if (size == 0 || start + size < start ||
         (got < size && clr_saved_bytes(process, start, start + size) < size)) {
-        clr_problem_of(runtime->problems, CLR_WARNING, "modules", m->address, false, start, size,
-                       "the metadata of the module at 0x%llx is not saved (0x%llx, %llu bytes): its "
-                       "types have no names; option 'modules' names a folder with the files",
-                       (unsigned long long)m->address, (unsigned long long)start,
-                       (unsigned long long)size);
+        clr_problem_of(
+            runtime->problems, CLR_WARNING, "modules", m->address, false, start, size,
+            "the metadata of the module at 0x%llx is not saved (0x%llx, %llu bytes): its "
+            "types have no names; option 'modules' names a folder with the files",
+            (unsigned long long)m->address, (unsigned long long)start, (unsigned long long)size);
         return CLR_OK;
     }
     if (got < size) {
@@ -375,8 +376,8 @@ static enum clr_status read_names(const struct clr_runtime *runtime, struct clr_
     const struct clr_loader_layout *l = &runtime->loader;
     const char *file = NULL;
     if (clr_has(l->module_path))
-        CLR_TRY(read_text_field(runtime, module->address, l->module_path, true, &module->path,
-                                error));
+        CLR_TRY(
+            read_text_field(runtime, module->address, l->module_path, true, &module->path, error));
     else if (image == 0)
         CLR_TRY(read_text(runtime, 0, true, &module->path, error));
     else
@@ -459,7 +460,8 @@ static void find_dynamic(const struct clr_runtime *runtime, struct clr_module *m
     const struct clr_loader_layout *l = &runtime->loader;
     uint8_t flag;
     uint32_t flags;
-    if (module->assembly != 0 && clr_field_u8(runtime, module->assembly, l->assembly_dynamic, &flag))
+    if (module->assembly != 0 &&
+        clr_field_u8(runtime, module->assembly, l->assembly_dynamic, &flag))
         module->is_dynamic = flag != 0;
     else if (clr_field_u32(runtime, module->address, l->module_flags, &flags))
         module->is_dynamic = (flags & MODULE_REFLECTION_EMIT) != 0;
@@ -532,8 +534,7 @@ static bool usable_module(const struct clr_runtime *runtime, uint64_t element, u
     *module = 0;
     if (runtime->contract[CLR_CONTRACT_LOADER]->flags & CLR_LOADER_DOMAIN_ASSEMBLIES) {
         /* That contract says: the Assembly is the first word. */
-        uint64_t offset =
-            clr_has(l->domain_assembly_assembly) ? l->domain_assembly_assembly : 0;
+        uint64_t offset = clr_has(l->domain_assembly_assembly) ? l->domain_assembly_assembly : 0;
         if (!clr_read_word(runtime->process, element + offset, &assembly))
             return false;
     }
@@ -659,8 +660,8 @@ enum clr_status clr_modules(struct clr_runtime *runtime, const struct clr_module
                         cache->listing.text);
     if (cache->shown_count == 0 || cache->shown_modules != cache->count) {
         const struct clr_module **shown = clr_alloc(cache->count, sizeof *shown);
-        if (!shown ||
-            !clr_grow(&cache->shown, cache->shown_count, &cache->shown_room, sizeof *cache->shown)) {
+        if (!shown || !clr_grow(&cache->shown, cache->shown_count, &cache->shown_room,
+                                sizeof *cache->shown)) {
             clr_free(shown);
             return out_of_memory(error);
         }
@@ -746,7 +747,8 @@ enum clr_status clr_load_contexts(struct clr_runtime *runtime,
         for (size_t i = 0; i < cache->context_count; i++) {
             struct clr_load_context *context = &cache->contexts[i];
             uint64_t handle;
-            if (clr_field_word(runtime, context->address, runtime->loader.binder_context, &handle) &&
+            if (clr_field_word(runtime, context->address, runtime->loader.binder_context,
+                               &handle) &&
                 !clr_handle_object(runtime, handle, &context->object))
                 context->object = 0;
             if (!context->is_collectible)

@@ -14,9 +14,9 @@
  *   meaning of the header word       SyncBlock... literals                    11, supplements
  *   sync table, entries by index     SyncTableEntries, SyncTableEntry          9; .Object 11
  *
- * The header word is one of: nothing; a thin lock (owner and recursion); a hash code; the index of a
- * sync block, which then holds lock and hash. Two bits stand beside that. An entry of the sync table
- * points back at its object: a block whose entry does not is not believed.
+ * The header word is one of: nothing; a thin lock (owner and recursion); a hash code; the index of
+ * a sync block, which then holds lock and hash. Two bits stand beside that. An entry of the sync
+ * table points back at its object: a block whose entry does not is not believed.
  *
  * Knowledge: the runtime's docs/design/datacontracts/Object.md and SyncBlock.md, syncblk.h.
  */
@@ -165,8 +165,8 @@ static void read_sync_block(const struct clr_runtime *runtime, uint64_t address,
         return;
     uint64_t entry = table + header->sync_index * o->sync_entry_size;
     if (clr_has(o->sync_entry_object) &&
-        (!clr_field_word(runtime, entry, o->sync_entry_object, &back) ||
-         (back & SYNC_ENTRY_FREE) || back != address))
+        (!clr_field_word(runtime, entry, o->sync_entry_object, &back) || (back & SYNC_ENTRY_FREE) ||
+         back != address))
         return;
     if (!clr_field_word(runtime, entry, o->sync_entry_block, &block) || block == 0)
         return;

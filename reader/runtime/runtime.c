@@ -185,8 +185,7 @@ static enum clr_status find_well_known(struct clr_runtime *runtime, struct clr_e
     runtime->continuation_type = well_known(runtime, types->continuation_type, "Continuation");
     runtime->continuation_class =
         well_known(runtime, types->continuation_class, "continuations' shared class");
-    runtime->delegate_type =
-        well_known(runtime, types->delegate_type, "System.MulticastDelegate");
+    runtime->delegate_type = well_known(runtime, types->delegate_type, "System.MulticastDelegate");
     return clr_has(types->delegate_type) ? CLR_OK : find_delegate(runtime, error);
 }
 

@@ -7,13 +7,12 @@
  *                             contract 1: links point at the link member itself            9
  *   ids, state                Thread.Id u32, .OSId word, .State u32, .PreemptiveGCDisabled u32
  *   managed Thread            Thread.ExposedObject, before 11 Thread.GCHandle: a handle
- *   exceptions in flight      Thread.ExceptionTracker -> ExceptionInfo.ThrownObject: the object (11)
- *                             or a handle (contract 1)
- *   last thrown               Thread.LastThrownObject: a handle
- *   allocation context        Thread.RuntimeThreadLocals -> .AllocContext (embedded), in it since 10
- *                             EEAllocContext.GCAllocationContext; .NET 8: Thread.AllocContext
- *   pointer, limit, bytes     GCAllocContext.Pointer, .Limit; .AllocBytes, .AllocBytesLoh    11
- *   stack                     Thread.CachedStackBase (high end), .CachedStackLimit           11
+ *   exceptions in flight      Thread.ExceptionTracker -> ExceptionInfo.ThrownObject: the object
+ * (11) or a handle (contract 1) last thrown               Thread.LastThrownObject: a handle
+ *   allocation context        Thread.RuntimeThreadLocals -> .AllocContext (embedded), in it since
+ * 10 EEAllocContext.GCAllocationContext; .NET 8: Thread.AllocContext pointer, limit, bytes
+ * GCAllocContext.Pointer, .Limit; .AllocBytes, .AllocBytesLoh    11 stack Thread.CachedStackBase
+ * (high end), .CachedStackLimit           11
  *
  * A dead or unstarted thread has no thread locals and thus no context. AllocBytes counts a context
  * whole when it is handed out: what is left of it is taken off.
@@ -221,7 +220,8 @@ struct list {
     size_t count, room;
 };
 
-/* Follows the links from LINK on. What is damaged ends the list; only a lack of memory is an error. */
+/* Follows the links from LINK on. What is damaged ends the list; only a lack of memory is an error.
+ */
 static enum clr_status follow(const struct clr_runtime *runtime, struct clr_problems *problems,
                               uint64_t link, struct list *list, struct clr_map *seen,
                               struct clr_error *error)
@@ -260,8 +260,7 @@ static enum clr_status follow(const struct clr_runtime *runtime, struct clr_prob
 }
 
 enum clr_status clr_threads_read(const struct clr_runtime *runtime, struct clr_problems *problems,
-                                 struct clr_thread **result, size_t *count,
-                                 struct clr_error *error)
+                                 struct clr_thread **result, size_t *count, struct clr_error *error)
 {
     const struct clr_thread_layout *t = &runtime->thread;
     struct list list = {0};

@@ -6,8 +6,8 @@
  *   ModuleLookupMap (embedded in Module)   .TableData   words, entry 0 of the first is not used
  *                                          .Count       u32, entries of this segment
  *                                          .Next        the next segment (11, 10; supplements)
- *                                          .SupportedFlagsMask  bits of an entry that are no address;
- *                                                       that of the first segment counts
+ *                                          .SupportedFlagsMask  bits of an entry that are no
+ * address; that of the first segment counts
  *
  * The table of instantiations (generic instances, arrays, pointers, by TypeHandle) is a hash table:
  *
@@ -15,10 +15,11 @@
  *                    entry        .VolatileEntryValue: TypeHandle, bit 0 is a flag
  *                                 .VolatileEntryNextEntry; a link with bit 0 set ends the chain
  *
- * It is described since .NET 10. A TypeHandle with bit 1 set is a TypeDesc (pointer, type variable),
- * which no object can have: it is passed over.
+ * It is described since .NET 10. A TypeHandle with bit 1 set is a TypeDesc (pointer, type
+ * variable), which no object can have: it is passed over.
  *
- * What is not saved is skipped with a problem; each entry is visited once, however chains are linked.
+ * What is not saved is skipped with a problem; each entry is visited once, however chains are
+ * linked.
  *
  * Knowledge: docs/design/datacontracts/Loader.md and RuntimeTypeSystem.md, dacenumerablehash.h.
  */
@@ -35,6 +36,8 @@ enum {
     LINK_END = 1,    /* bit of a link: no further entry */
     HANDLE_FLAG = 1, /* bit of an entry's value that does not belong to the handle */
     HANDLE_IS_DESC = 2,
+    CHAINS_LEAST = 1024, /* of a small table; real ones begin with a few dozen */
+    CHAINS_PER_ENTRY = 16,
 };
 
 struct each {
@@ -191,10 +194,10 @@ static void each_chain(struct each *each, uint64_t entry)
     uint64_t value, dummy;
     while (entry != 0 && !(entry & LINK_END) && !each->stopped) {
         if (clr_map_get(&each->seen, entry, &dummy)) {
-            clr_problem_of(runtime->problems, CLR_WARNING, "types", each->module->address, false,
-                           entry, 0,
-                           "a chain of module %s's table of types leads back to 0x%llx: it ends here",
-                           each->module->name, (unsigned long long)entry);
+            clr_problem_of(
+                runtime->problems, CLR_WARNING, "types", each->module->address, false, entry, 0,
+                "a chain of module %s's table of types leads back to 0x%llx: it ends here",
+                each->module->name, (unsigned long long)entry);
             return;
         }
         if (!clr_field_word(runtime, entry, l->hash_value, &value)) {
@@ -220,7 +223,8 @@ static void each_instantiation(struct each *each)
 {
     const struct clr_runtime *runtime = each->runtime;
     const struct clr_loader_layout *l = &runtime->loader;
-    uint64_t table, buckets, count;
+    uint64_t table, buckets, count = 0;
+    uint32_t entries;
     if (!clr_has(l->module_type_params) || !clr_has(l->hash_buckets) || !clr_has(l->hash_value) ||
         !clr_has(l->hash_next))
         return; /* not described before .NET 10: the walk of the heap meets them */
@@ -235,6 +239,17 @@ static void each_instantiation(struct each *each)
         missing(each, table, table);
         return;
     }
+    /* The table grows when it has twice as many entries as chains: many more chains than entries
+     * are damage, and the words behind the heads would be taken for heads. */
+    if (clr_field_u32(runtime, table, l->hash_count, &entries) &&
+        count > CHAINS_LEAST + (uint64_t)entries * CHAINS_PER_ENTRY) {
+        clr_problem_of(
+            runtime->problems, CLR_WARNING, "types", each->module->address, false, buckets, 0,
+            "the table of types of module %s at 0x%llx says that %u entries lie in %llu "
+            "chains: it is left out",
+            each->module->name, (unsigned long long)buckets, entries, (unsigned long long)count);
+        return;
+    }
     if (buckets != 0)
         each_word(each, buckets + (uint64_t)HEADS_AT * runtime->word, count, each_chain);
 }
@@ -244,8 +259,8 @@ enum clr_status clr_module_types(struct clr_runtime *runtime, const struct clr_m
                                  struct clr_error *error)
 {
     struct clr_error own = {0};
-    struct each state = {.runtime = runtime, .module = module, .call = each, .context = context,
-                         .error = &own};
+    struct each state = {
+        .runtime = runtime, .module = module, .call = each, .context = context, .error = &own};
     CLR_TRY(clr_runtime_require(runtime, CLR_CONTRACT_LOADER, "types", error));
     CLR_TRY(clr_runtime_require(runtime, CLR_CONTRACT_TYPES, "types", error));
     each_map(&state);

@@ -3,8 +3,9 @@
  *
  * A MethodTable is what an object points at: sizes, flags, parent, module. What types that share
  * code have in common stands in an EEClass. The union word leads there: with bit 0 clear it is the
- * EEClass, with bit 0 set the canonical MethodTable of the group, which has the EEClass. The EEClass
- * points back at the canonical MethodTable: that is how a MethodTable is told from other memory.
+ * EEClass, with bit 0 set the canonical MethodTable of the group, which has the EEClass. The
+ * EEClass points back at the canonical MethodTable: that is how a MethodTable is told from other
+ * memory.
  *
  *   what                          name (offset by the descriptor)             since
  *   flags, u32                    MethodTable.MTFlags                         9
@@ -27,7 +28,8 @@
  * of free space has no EEClass at all; types of runtime-async continuations share one EEClass, and
  * are known by their parent and that class.
  *
- * A delegate is a class whose parent is System.MulticastDelegate: no other class may derive from it.
+ * A delegate is a class whose parent is System.MulticastDelegate: no other class may derive from
+ * it.
  *
  * Knowledge: the runtime's docs/design/datacontracts/RuntimeTypeSystem.md, methodtable.h, class.h.
  */
@@ -44,8 +46,9 @@ enum {
     CATEGORY_VALUE = 0x00040000,
     CATEGORY_ARRAY = CLR_MT_IS_ARRAY,
     CATEGORY_INTERFACE = 0x000c0000,
-    CATEGORY_ENUM = 0x00060000,   /* among values; others: struct, Nullable<T>, Int32 and the like */
-    CATEGORY_SZARRAY = 0x000a0000, /* among arrays; others have several dimensions or lower bounds */
+    CATEGORY_ENUM = 0x00060000, /* among values; others: struct, Nullable<T>, Int32 and the like */
+    CATEGORY_SZARRAY =
+        0x000a0000, /* among arrays; others have several dimensions or lower bounds */
     GENERIC_DEFINITION = 0x00000030,
     RID_SHIFT = 8,
     RID_SHIFT_HIGH_HALF = 16,
@@ -122,10 +125,10 @@ const struct clr_binding clr_types_bindings[] = {
 const char *clr_type_kind_text(enum clr_type_kind kind)
 {
     static const char *const text[] = {
-        [CLR_KIND_CLASS] = "class",         [CLR_KIND_STRUCT] = "struct",
-        [CLR_KIND_ENUM] = "enum",           [CLR_KIND_INTERFACE] = "interface",
-        [CLR_KIND_DELEGATE] = "delegate",   [CLR_KIND_ARRAY] = "array",
-        [CLR_KIND_SZARRAY] = "szarray",     [CLR_KIND_STRING] = "string",
+        [CLR_KIND_CLASS] = "class",       [CLR_KIND_STRUCT] = "struct",
+        [CLR_KIND_ENUM] = "enum",         [CLR_KIND_INTERFACE] = "interface",
+        [CLR_KIND_DELEGATE] = "delegate", [CLR_KIND_ARRAY] = "array",
+        [CLR_KIND_SZARRAY] = "szarray",   [CLR_KIND_STRING] = "string",
         [CLR_KIND_FREE] = "free",
     };
     return text[kind];
@@ -150,8 +153,8 @@ static bool find_class(const struct clr_runtime *runtime, struct clr_type *type)
     if (word == 0 || (word & runtime->alignment_mask) ||
         !clr_read_word(process, word + t->class_mt, &back))
         return false;
-    type->is_continuation = runtime->continuation_type != 0 &&
-                            type->parent == runtime->continuation_type;
+    type->is_continuation =
+        runtime->continuation_type != 0 && type->parent == runtime->continuation_type;
     return back == type->canonical ||
            (type->is_continuation && word == runtime->continuation_class);
 }
@@ -185,8 +188,7 @@ static enum clr_type_kind find_kind(const struct clr_runtime *runtime, const str
     uint32_t category = type->flags & CLR_MT_CATEGORY;
     switch (category & CATEGORY_KIND) {
     case CATEGORY_VALUE: return category == CATEGORY_ENUM ? CLR_KIND_ENUM : CLR_KIND_STRUCT;
-    case CATEGORY_ARRAY:
-        return category == CATEGORY_SZARRAY ? CLR_KIND_SZARRAY : CLR_KIND_ARRAY;
+    case CATEGORY_ARRAY: return category == CATEGORY_SZARRAY ? CLR_KIND_SZARRAY : CLR_KIND_ARRAY;
     case CATEGORY_INTERFACE: return CLR_KIND_INTERFACE;
     default: break;
     }
@@ -207,9 +209,8 @@ static bool find_rank(const struct clr_runtime *runtime, struct clr_type *type)
         return true;
     if (clr_has(t->array_base_size)) {
         uint64_t bounds = type->base_size - t->array_base_size; /* wraps to a huge one if less */
-        type->rank = bounds / BYTES_PER_DIMENSION > RANK_MAX
-                         ? 0
-                         : (uint32_t)(bounds / BYTES_PER_DIMENSION);
+        type->rank =
+            bounds / BYTES_PER_DIMENSION > RANK_MAX ? 0 : (uint32_t)(bounds / BYTES_PER_DIMENSION);
     } else {
         type->rank = clr_field_u8(runtime, type->type_class, t->array_rank, &rank) ? rank : 0;
     }
@@ -339,7 +340,8 @@ bool clr_class_counts(const struct clr_runtime *runtime, uint64_t type_class,
         *counts = (struct clr_class_counts){instance, statics, thread_statics};
         return true;
     }
-    /* .NET 8 keeps them behind the fixed part; bit-packed ones have not been met and are refused. */
+    /* .NET 8 keeps them behind the fixed part; bit-packed ones have not been met and are refused.
+     */
     return clr_field_u8(runtime, type_class, t->class_fixed_size, &fixed) &&
            clr_field_u8(runtime, type_class, t->class_are_packed, &packed) && packed == 0 &&
            clr_field_u32(runtime, type_class + fixed, t->packed_instance_fields,

@@ -47,6 +47,11 @@ uint64_t fake_heap_base(const struct fake *fake)
     return fake->word == 8 ? 0x7e2000000000 : 0x20000000;
 }
 
+uint64_t fake_handle_base(const struct fake *fake)
+{
+    return fake->word == 8 ? 0x7e0800000000 : 0x18000000;
+}
+
 uint64_t fake_image_base(const struct fake *fake)
 {
     return fake->word == 8 ? 0x7e1000000000 : 0x60000000;
@@ -422,6 +427,8 @@ static void write_saved(const struct fake *fake, struct core *core, uint64_t sta
             from = end;
         if (from > at)
             core_add_memory(core, at, data + (at - start), from - at, from - at, 6);
+        if (from == to && to > start && to < end) /* a split: something else stands between */
+            core_add_memory(core, runtime_base(fake) - PAGE * (i + 1), NULL, PAGE, PAGE, 4);
         at = to;
     }
 }
@@ -484,8 +491,8 @@ enum clr_status fake_try_open(struct fake *fake, struct fake_target *target,
     status = clr_process_open(fake->own->path, &options, NULL, target->problems, &target->process,
                               error);
     if (status == CLR_OK)
-        status = clr_descriptor_open(target->process, &options, target->problems, &descriptor,
-                                     error);
+        status =
+            clr_descriptor_open(target->process, &options, target->problems, &descriptor, error);
     if (status == CLR_OK)
         status = clr_runtime_open(target->process, descriptor, target->problems, &target->runtime,
                                   error);

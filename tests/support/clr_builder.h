@@ -36,7 +36,7 @@ enum { FAKE_GENERATIONS = 5, FAKE_LOH = 3, FAKE_POH = 4, FAKE_FROZEN = 5 };
 
 /* Of which process; zeroes are an x64 workstation process of .NET 11 with regions. */
 struct fake_options {
-    uint8_t word;          /* 4 or 8; 0: 8 */
+    uint8_t word; /* 4 or 8; 0: 8 */
     bool big_endian;
     unsigned release;      /* 8 to 11; 0: 11. Decides contract versions and which names exist */
     bool segments;         /* the GC has segments, not regions */
@@ -112,8 +112,8 @@ struct fake_module {
     const char *simple_name; /* NULL: none */
     const void *image;       /* bytes of a PE image (metadata_build_image); NULL: none */
     size_t image_size;
-    bool mapped;             /* the image is the mapped form */
-    const void *metadata;    /* snapshot of a dynamic module; NULL: none */
+    bool mapped;          /* the image is the mapped form */
+    const void *metadata; /* snapshot of a dynamic module; NULL: none */
     size_t metadata_size;
     bool is_dynamic, is_collectible;
     uint32_t type_rows; /* entries of the TypeDef map; 0: 32 */
@@ -135,14 +135,15 @@ uint64_t fake_slot(struct fake *fake, uint64_t object);
 
 /* --- Types ------------------------------------------------------------------------------------ */
 
-struct fake_series { /* of a GCDesc: BYTES of references from OFFSET (from the object's address) on */
+struct fake_series { /* of a GCDesc: BYTES of references from OFFSET (from the object's address) on
+                      */
     uint64_t offset, bytes;
 };
 struct fake_type {
-    uint64_t module;   /* 0: CoreLib */
-    uint32_t rid;      /* TypeDef row; 0: none. It is entered into the module's map unless ... */
-    bool instance_of;  /* ... this is an instantiation of that row: then into the other table */
-    uint32_t flags;    /* MTFlags; CLR_MT_CONTAINS_POINTERS is added where there are series */
+    uint64_t module;  /* 0: CoreLib */
+    uint32_t rid;     /* TypeDef row; 0: none. It is entered into the module's map unless ... */
+    bool instance_of; /* ... this is an instantiation of that row: then into the other table */
+    uint32_t flags;   /* MTFlags; CLR_MT_CONTAINS_POINTERS is added where there are series */
     uint32_t component_size; /* not 0: the type has one, and the low half of FLAGS is it */
     uint32_t base_size;      /* 0: that of System.Object */
     uint64_t parent;         /* 0: System.Object; FAKE_NONE: none */
@@ -175,22 +176,22 @@ uint64_t fake_array(struct fake *fake, uint64_t element, uint32_t component_size
 /* --- The heap --------------------------------------------------------------------------------- */
 
 /* A new segment or region of GENERATION (0 to 2, FAKE_LOH, FAKE_POH, FAKE_FROZEN) of HEAP (0 for a
- * workstation); its number. With segments, 0, 1 and 2 mean the list of small objects; the newest with
- * generation 0 is the ephemeral one. */
+ * workstation); its number. With segments, 0, 1 and 2 mean the list of small objects; the newest
+ * with generation 0 is the ephemeral one. */
 unsigned fake_segment(struct fake *fake, unsigned heap, unsigned generation);
 uint64_t fake_segment_address(const struct fake *fake, unsigned segment); /* HeapSegment */
 uint64_t fake_segment_start(const struct fake *fake, unsigned segment);   /* first object */
 uint64_t fake_segment_end(const struct fake *fake, unsigned segment);     /* next object */
 /* Generation 1 or 0 begins here in the ephemeral segment (segments only). */
-void fake_generation_start(struct fake *fake, unsigned heap, unsigned generation,
-                           uint64_t address);
+void fake_generation_start(struct fake *fake, unsigned heap, unsigned generation, uint64_t address);
 
 /* Appends an object; COUNT elements for arrays and strings. Its address. */
 uint64_t fake_object(struct fake *fake, unsigned segment, uint64_t type, uint32_t count);
 uint64_t fake_string(struct fake *fake, unsigned segment, const char *ascii);
 /* Appends a free block of SIZE bytes (at least three words, rounded up). */
 uint64_t fake_free(struct fake *fake, unsigned segment, uint64_t size);
-/* Appends SIZE bytes of hole: the allocation context of THREAD, which may be 0 for the global one. */
+/* Appends SIZE bytes of hole: the allocation context of THREAD, which may be 0 for the global one.
+ */
 uint64_t fake_hole(struct fake *fake, unsigned segment, uint64_t thread, uint64_t size);
 /* Appends SIZE bytes that are no object. */
 uint64_t fake_rubbish(struct fake *fake, unsigned segment, uint64_t size, uint8_t fill);
@@ -222,8 +223,8 @@ struct fake_target {
     struct clr_runtime *runtime;
 };
 
-/* Writes the core and gives its path; the file goes with the fake. May be called again after changes:
- * the file is written anew. */
+/* Writes the core and gives its path; the file goes with the fake. May be called again after
+ * changes: the file is written anew. */
 const char *fake_path(struct fake *fake);
 /* Writes and opens; a failure ends the program with its message. */
 void fake_open(struct fake *fake, struct fake_target *target);

@@ -40,10 +40,15 @@ static void set_heap(struct fake *fake, unsigned heap, const char *field, uint64
 
 static void create_workstation(struct fake *fake)
 {
-    static const char *const words[] = {
-        "GCHeapMarkArray", "GCHeapNextSweepObj", "GCHeapBackgroundMinSavedAddr",
-        "GCHeapBackgroundMaxSavedAddr", "GCHeapAllocAllocated", "GCHeapEphemeralHeapSegment",
-        "GCHeapFinalizeQueue", "GCHeapSavedSweepEphemeralSeg", "GCHeapSavedSweepEphemeralStart"};
+    static const char *const words[] = {"GCHeapMarkArray",
+                                        "GCHeapNextSweepObj",
+                                        "GCHeapBackgroundMinSavedAddr",
+                                        "GCHeapBackgroundMaxSavedAddr",
+                                        "GCHeapAllocAllocated",
+                                        "GCHeapEphemeralHeapSegment",
+                                        "GCHeapFinalizeQueue",
+                                        "GCHeapSavedSweepEphemeralSeg",
+                                        "GCHeapSavedSweepEphemeralStart"};
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
         fake_add_variable(fake, words[i], fake->word);
     fake_add_variable(fake, "GCHeapOomData", fake_size(fake, "OomHistory"));
@@ -86,7 +91,10 @@ static void create_handle_tables(struct fake *fake)
     for (unsigned i = 0; i < fake->own->heap_count; i++) {
         struct fake_heap *heap = &fake->own->heaps[i];
         heap->handles = fake_memory(fake, fake_size(fake, "HandleTable"));
-        uint64_t segment = fake_memory(fake, fake_size(fake, "TableSegment"));
+        uint64_t segment = fake_handle_base(fake) + (uint64_t)i * FAKE_HANDLE_SEGMENT;
+        if (fake_size(fake, "TableSegment") > FAKE_HANDLE_SEGMENT)
+            fake_die("a segment of handles does not fit");
+        fake_block(fake, segment, FAKE_HANDLE_SEGMENT);
         heap->handle_segment = segment;
         fake_put_word(fake, tables + i * word, heap->handles);
         fake_set(fake, heap->handles, "HandleTable", "SegmentList", segment);
@@ -141,10 +149,10 @@ void fake_create_heaps(struct fake *fake)
     else
         create_workstation(fake);
     fake_text(fake, "GCIdentifiers",
-              options->server_heaps
-                  ? options->segments ? "server, segments, background," : "server, regions, background,"
-              : options->segments ? "workstation, segments, background,"
-                                  : "workstation, regions, background,");
+              options->server_heaps ? options->segments ? "server, segments, background,"
+                                                        : "server, regions, background,"
+              : options->segments   ? "workstation, segments, background,"
+                                    : "workstation, regions, background,");
     for (unsigned i = 0; i < fake->own->heap_count; i++) {
         fake->own->heaps[i].queue = fake_memory(fake, fake_size(fake, "CFinalize"));
         set_heap(fake, i, "FinalizeQueue", fake->own->heaps[i].queue);

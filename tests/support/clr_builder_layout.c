@@ -282,8 +282,7 @@ static size_t lay_out_type(struct fake *fake, size_t first)
     }
     /* Of the smallest structures the end matters: no room is added. */
     if (any)
-        add_name(fake, type, "!",
-                 strcmp(type, "TLSIndex") == 0 ? at : round_up(at, fake->word), 0);
+        add_name(fake, type, "!", strcmp(type, "TLSIndex") == 0 ? at : round_up(at, fake->word), 0);
     return i;
 }
 
@@ -336,7 +335,7 @@ static void add_literals(struct fake *fake)
         {"CFinalizeFillPointersLength", FAKE_FILL_POINTERS},
         {"InitialHandleTableArraySize", FAKE_HANDLE_BUCKETS},
         {"DebugDestroyedHandleValue", 0},
-        {"HandleSegmentSize", fake_size(fake, "TableSegment")},
+        {"HandleSegmentSize", FAKE_HANDLE_SEGMENT},
         {"HandleBlocksPerSegment", FAKE_HANDLE_BLOCKS},
         {"HandleMaxInternalTypes", FAKE_HANDLE_TYPES},
         {"HandlesPerBlock", FAKE_HANDLES_PER_BLOCK},

@@ -13,7 +13,7 @@
 #include "core_builder.h"
 
 enum {
-    FAKE_NAMES_MAX = 320,   /* fields, sizes */
+    FAKE_NAMES_MAX = 320, /* fields, sizes */
     FAKE_GLOBALS_MAX = 128,
     FAKE_CONTRACTS_MAX = 16,
     FAKE_HEAPS_MAX = 8,
@@ -22,6 +22,7 @@ enum {
     FAKE_HANDLE_TYPES = 13, /* the last holds user data */
     FAKE_HANDLE_BLOCKS = 16,
     FAKE_HANDLES_PER_BLOCK = 8,
+    FAKE_HANDLE_SEGMENT = 0x800, /* bytes, and their alignment */
     FAKE_HANDLE_BUCKETS = 2,
     FAKE_INLINE = 255, /* width of what is a structure or an array */
 };
@@ -99,8 +100,8 @@ struct fake_private {
     uint32_t os_threads[64];
     size_t os_thread_count;
     struct metadata_builder *core_metadata; /* of CoreLib */
-    int file;             /* the core that was written; -1: none */
-    char path[CORE_PATH]; /* opens it */
+    int file;                               /* the core that was written; -1: none */
+    char path[CORE_PATH];                   /* opens it */
 };
 
 void fake_die(const char *format, ...) __attribute__((noreturn, format(printf, 1, 2)));
@@ -111,6 +112,7 @@ size_t fake_block(struct fake *fake, uint64_t start, uint64_t size);
 /* Where images and the heap lie. */
 uint64_t fake_image_base(const struct fake *fake);
 uint64_t fake_heap_base(const struct fake *fake);
+uint64_t fake_handle_base(const struct fake *fake);
 
 /* clr_builder_layout.c: fills names, literals and contracts for the release. */
 void fake_lay_out(struct fake *fake);
@@ -121,7 +123,7 @@ void fake_add_global(struct fake *fake, const char *name, enum fake_global_kind 
 uint64_t fake_add_variable(struct fake *fake, const char *name, uint64_t size);
 
 /* What fake_create calls, in this order. */
-void fake_create_heaps(struct fake *fake);   /* clr_builder_heap.c: GC, handles, threads */
-void fake_create_domain(struct fake *fake);  /* clr_builder_types.c: domain, CoreLib, known types */
+void fake_create_heaps(struct fake *fake);  /* clr_builder_heap.c: GC, handles, threads */
+void fake_create_domain(struct fake *fake); /* clr_builder_types.c: domain, CoreLib, known types */
 
 #endif

@@ -9,9 +9,9 @@
 #include "runtime/types.h"
 
 enum {
-    TYPE_ROWS = 32,      /* of a TypeDef map, unless asked for otherwise */
-    CHAINS = 3,          /* of a table of instantiations */
-    MAPPED = 1,          /* PEImageLayout.Flags */
+    TYPE_ROWS = 32, /* of a TypeDef map, unless asked for otherwise */
+    CHAINS = 3,     /* of a table of instantiations */
+    MAPPED = 1,     /* PEImageLayout.Flags */
     GENERIC_INSTANCE = 0x10,
     KIND_VALUE = 0x00040000,
     KIND_ENUM = 0x00060000,
@@ -33,9 +33,15 @@ uint64_t fake_slot(struct fake *fake, uint64_t object)
     return slot;
 }
 
+/* A structure of which not every release describes anything. */
+static uint64_t place(struct fake *fake, const char *type)
+{
+    return fake_memory(fake, fake_find_name(fake, type, "!") ? fake_size(fake, type) : 64);
+}
+
 uint64_t fake_allocator(struct fake *fake, uint64_t object)
 {
-    uint64_t allocator = fake_memory(fake, fake_size(fake, "LoaderAllocator"));
+    uint64_t allocator = place(fake, "LoaderAllocator");
     if (fake_find_name(fake, "LoaderAllocator", "IsCollectible"))
         fake_set(fake, allocator, "LoaderAllocator", "IsCollectible", 1);
     if (fake_find_name(fake, "LoaderAllocator", "ObjectHandle"))
@@ -45,10 +51,9 @@ uint64_t fake_allocator(struct fake *fake, uint64_t object)
 
 uint64_t fake_binder(struct fake *fake, uint64_t object)
 {
-    if (!fake_find_name(fake, "AssemblyBinder", "AssemblyLoadContext"))
-        return fake_memory(fake, 16);
-    uint64_t binder = fake_memory(fake, fake_size(fake, "AssemblyBinder"));
-    fake_set(fake, binder, "AssemblyBinder", "AssemblyLoadContext", fake_slot(fake, object));
+    uint64_t binder = place(fake, "AssemblyBinder");
+    if (fake_find_name(fake, "AssemblyBinder", "AssemblyLoadContext"))
+        fake_set(fake, binder, "AssemblyBinder", "AssemblyLoadContext", fake_slot(fake, object));
     return binder;
 }
 
@@ -107,8 +112,8 @@ static uint64_t place_pe_assembly(struct fake *fake, const struct fake_module *m
     if (module->image) {
         uint64_t layout = place_image(fake, module);
         image = fake_memory(fake, fake_size(fake, "PEImage"));
-        fake_set(fake, image, "PEImage",
-                 module->mapped ? "LoadedImageLayout" : "FlatImageLayout", layout);
+        fake_set(fake, image, "PEImage", module->mapped ? "LoadedImageLayout" : "FlatImageLayout",
+                 layout);
         set_if(fake, address, "Module", "Base", fake_get(fake, layout, "PEImageLayout", "Base"));
         if (module->path)
             set_if(fake, image, "PEImage", "Path", fake_utf16(fake, module->path));
@@ -294,7 +299,9 @@ uint64_t fake_type(struct fake *fake, const struct fake_type *type)
              fake->release == 8 ? type->rid << 16 : type->rid << 8);
     fake_set(fake, address, "MethodTable", "Module", module);
     fake_set(fake, address, "MethodTable", "ParentMethodTable",
-             type->parent == FAKE_NONE ? 0 : type->parent ? type->parent : fake->known.object);
+             type->parent == FAKE_NONE ? 0
+             : type->parent            ? type->parent
+                                       : fake->known.object);
     fake_set(fake, address, "MethodTable", "PerInstInfo", per_inst);
     fake_set(fake, address, "MethodTable", "NumInterfaces", type->interface_count);
     if (type->interface_count)
@@ -328,10 +335,11 @@ uint64_t fake_class(struct fake *fake, uint32_t rid, unsigned words, uint64_t re
             series[count++] = (struct fake_series){word * (i + 1), 0};
         series[count - 1].bytes += word;
     }
-    return fake_type(fake, &(struct fake_type){.rid = rid,
-                                               .base_size = (uint32_t)(word * (2 + (words ? words : 1))),
-                                               .series = series,
-                                               .series_count = count});
+    return fake_type(fake,
+                     &(struct fake_type){.rid = rid,
+                                         .base_size = (uint32_t)(word * (2 + (words ? words : 1))),
+                                         .series = series,
+                                         .series_count = count});
 }
 
 uint64_t fake_array(struct fake *fake, uint64_t element, uint32_t component_size, bool references)
@@ -352,22 +360,25 @@ uint64_t fake_array(struct fake *fake, uint64_t element, uint32_t component_size
 static const struct {
     const char *space, *name;
 } core_types[] = {
-    {"", "<Module>"},
-    {"System", "Object"},
-    {"System", "String"},
-    {"System", "Array"},
-    {"System", "Exception"},
-    {"System", "__Canon"},
-    {"System", "Delegate"},
-    {"System", "MulticastDelegate"},
-    {"System", "ValueType"},
-    {"System", "Enum"},
-    {"System", "Int32"},
-    {"System.Runtime.CompilerServices", "Continuation"},
+    {"", "<Module>"},        {"System", "Object"},
+    {"System", "String"},    {"System", "Array"},
+    {"System", "Exception"}, {"System", "__Canon"},
+    {"System", "Delegate"},  {"System", "MulticastDelegate"},
+    {"System", "ValueType"}, {"System", "Enum"},
+    {"System", "Int32"},     {"System.Runtime.CompilerServices", "Continuation"},
 };
 enum { /* rows of the above */
-    ROW_OBJECT = 2, ROW_STRING, ROW_ARRAY, ROW_EXCEPTION, ROW_CANON, ROW_DELEGATE, ROW_MULTICAST,
-    ROW_VALUE, ROW_ENUM, ROW_INT32, ROW_CONTINUATION
+       ROW_OBJECT = 2,
+       ROW_STRING,
+       ROW_ARRAY,
+       ROW_EXCEPTION,
+       ROW_CANON,
+       ROW_DELEGATE,
+       ROW_MULTICAST,
+       ROW_VALUE,
+       ROW_ENUM,
+       ROW_INT32,
+       ROW_CONTINUATION
 };
 
 static void create_core(struct fake *fake)
@@ -385,12 +396,12 @@ static void create_core(struct fake *fake)
                  metadata_string(m, "System.Private.CoreLib"), 0);
     size_t size;
     const uint8_t *image = metadata_build_image(m, true, fake->word == 8, &size);
-    fake->known.core = fake_module(
-        fake, &(struct fake_module){.path = "/runtime/System.Private.CoreLib.dll",
-                                    .simple_name = "System.Private.CoreLib",
-                                    .image = image,
-                                    .image_size = size,
-                                    .mapped = true});
+    fake->known.core =
+        fake_module(fake, &(struct fake_module){.path = "/runtime/System.Private.CoreLib.dll",
+                                                .simple_name = "System.Private.CoreLib",
+                                                .image = image,
+                                                .image_size = size,
+                                                .mapped = true});
 }
 
 static void create_free(struct fake *fake)
@@ -404,8 +415,9 @@ static void create_free(struct fake *fake)
 static uint64_t simple(struct fake *fake, uint32_t rid, uint64_t parent, uint32_t flags,
                        uint32_t attributes)
 {
-    return fake_type(fake, &(struct fake_type){.rid = rid, .parent = parent, .flags = flags,
-                                               .attributes = attributes});
+    return fake_type(fake,
+                     &(struct fake_type){
+                         .rid = rid, .parent = parent, .flags = flags, .attributes = attributes});
 }
 
 static void create_known_types(struct fake *fake)
@@ -421,20 +433,24 @@ static void create_known_types(struct fake *fake)
     k->value_type = simple(fake, ROW_VALUE, 0, 0, ATTRIBUTE_ABSTRACT);
     k->enumeration = simple(fake, ROW_ENUM, k->value_type, 0, ATTRIBUTE_ABSTRACT);
     struct fake_series delegate = {word, 2 * word};
-    k->multicast_delegate =
-        fake_type(fake, &(struct fake_type){.rid = ROW_MULTICAST, .parent = k->delegate,
-                                            .base_size = 8 * word, .series = &delegate,
-                                            .series_count = 1});
-    k->string = fake_type(fake, &(struct fake_type){.rid = ROW_STRING, .component_size = 2,
+    k->multicast_delegate = fake_type(fake, &(struct fake_type){.rid = ROW_MULTICAST,
+                                                                .parent = k->delegate,
+                                                                .base_size = 8 * word,
+                                                                .series = &delegate,
+                                                                .series_count = 1});
+    k->string = fake_type(fake, &(struct fake_type){.rid = ROW_STRING,
+                                                    .component_size = 2,
                                                     .base_size = 2 * word + 4 + 2,
                                                     .attributes = ATTRIBUTE_SEALED});
-    k->int32 = fake_type(fake, &(struct fake_type){.rid = ROW_INT32, .parent = k->value_type,
+    k->int32 = fake_type(fake, &(struct fake_type){.rid = ROW_INT32,
+                                                   .parent = k->value_type,
                                                    .flags = KIND_PRIMITIVE,
                                                    .norm_type = ELEMENT_I4});
     k->object_array = fake_array(fake, k->object, word, true);
     struct fake_series next = {word, word};
     k->continuation = fake_type(fake, &(struct fake_type){.rid = ROW_CONTINUATION,
-                                                          .base_size = 5 * word, .series = &next,
+                                                          .base_size = 5 * word,
+                                                          .series = &next,
                                                           .series_count = 1});
     k->continuation_class = fake_memory(fake, fake_size(fake, "EEClass"));
     fake_set(fake, k->continuation_class, "EEClass", "MethodTable", k->continuation);
@@ -445,12 +461,12 @@ void fake_create_domain(struct fake *fake)
     struct fake_known *k = &fake->known;
     uint64_t domain = fake_memory(fake, fake_size(fake, "AppDomain"));
     fake_set_variable(fake, "AppDomain", domain);
-    uint64_t list = domain + fake_offset(fake, "AppDomain",
-                                         fake->release >= 11 ? "AssemblyList"
-                                                             : "DomainAssemblyList");
+    uint64_t list =
+        domain +
+        fake_offset(fake, "AppDomain", fake->release >= 11 ? "AssemblyList" : "DomainAssemblyList");
     fake->own->list_block = list + fake_offset(fake, "ArrayListBase", "FirstBlock");
     fake_set(fake, fake->own->list_block, "ArrayListBlock", "Size", 4);
-    k->allocator = fake_memory(fake, fake_size(fake, "LoaderAllocator") + fake->word);
+    k->allocator = place(fake, "LoaderAllocator");
     k->binder = fake_binder(fake, 0);
     create_core(fake);
     create_known_types(fake);

@@ -186,7 +186,7 @@ START_TEST(kind_without_identifiers)
     for (int server = 0; server < 2; server++)
         for (int segments = 0; segments < 2; segments++) {
             struct fake *f = fake_create(
-                &(struct fake_options){.server_heaps = server * 2u, .segments = segments != 0});
+                &(struct fake_options){.server_heaps = server ? 2 : 0, .segments = segments != 0});
             fake_object(f, fake_segment(f, 0, 0), f->known.object, 0);
             fake_hide(f, NULL, "GCIdentifiers");
             if (!segments)

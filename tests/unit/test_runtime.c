@@ -1,6 +1,6 @@
 /*
- * Contracts, objects, types, modules and threads over a fake process: in every release and word size,
- * and over damage of every kind.
+ * Contracts, objects, types, modules and threads over a fake process: in every release and word
+ * size, and over damage of every kind.
  */
 #include <check.h>
 #include <stdlib.h>
@@ -64,8 +64,8 @@ START_TEST(every_release_is_served)
         ck_assert_msg(t.runtime->contract[id], "%s", t.runtime->refusal[id]);
         ck_assert_str_eq(t.runtime->contract[id]->version, versions[id]);
         ck_assert_ptr_null(t.runtime->refusal[id]);
-        ck_assert_int_eq(
-            clr_runtime_require(t.runtime, (enum clr_contract_id)id, "objects", NULL), CLR_OK);
+        ck_assert_int_eq(clr_runtime_require(t.runtime, (enum clr_contract_id)id, "objects", NULL),
+                         CLR_OK);
     }
     ck_assert_uint_eq(t.runtime->word, f->word);
     ck_assert_uint_eq(t.runtime->alignment_mask, f->word - 1);
@@ -223,7 +223,8 @@ START_TEST(a_string_over_two_runs_is_whole_and_a_cut_one_is_refused)
     ck_assert_ptr_nonnull(clr_view(t.process, pair + 12, 20, &got));
     ck_assert_uint_eq(got, 2);
     ck_assert(clr_object_string_text(t.runtime, pair, &text));
-    ck_assert_str_eq(text.data, "\xf0\x9f\x98\x80" "23456789");
+    ck_assert_str_eq(text.data, "\xf0\x9f\x98\x80"
+                                "23456789");
     ck_assert(clr_object_string_hash(t.runtime, pair, &hash));
     clr_text_clear(&text);
     ck_assert(!clr_object_string_text(t.runtime, cut, &text));
@@ -232,6 +233,7 @@ START_TEST(a_string_over_two_runs_is_whole_and_a_cut_one_is_refused)
     ck_assert(!clr_object_string_hash(t.runtime, huge, &hash));
     ck_assert_uint_eq(text.length, 0);
     ck_assert(!text.failed);
+    clr_text_deinit(&text);
     fake_close(&t);
     fake_destroy(f);
 }
@@ -246,12 +248,12 @@ START_TEST(header_words)
     uint64_t type = fake_class(f, 0, 2, 0), o[7];
     for (int i = 0; i < 7; i++)
         o[i] = fake_object(f, gen0, type, 0);
-    fake_header(f, o[1], 0x0c000000 | 0x12345);       /* hash code */
+    fake_header(f, o[1], 0x0c000000 | 0x12345);        /* hash code */
     fake_header(f, o[2], 0x40000000 | 3 << 16 | 0x21); /* thin lock; finalizer done */
     uint32_t good = fake_sync_block(f, o[3], 0x777);
     uint32_t stale = fake_sync_block(f, o[4], 0x888);
-    uint64_t entry = fake_word(f, fake_variable(f, "SyncTableEntries")) +
-                     stale * fake_size(f, "SyncTableEntry");
+    uint64_t entry =
+        fake_word(f, fake_variable(f, "SyncTableEntries")) + stale * fake_size(f, "SyncTableEntry");
     fake_set(f, entry, "SyncTableEntry", "Object", o[0]); /* belongs to another */
     fake_header(f, o[5], 0x08000000 | 0x3ffffff);         /* far outside the table */
     fake_open(f, &t);
@@ -343,14 +345,19 @@ START_TEST(kinds)
     uint64_t made[7];
     made[0] = fake_type(f, &(struct fake_type){.parent = f->known.multicast_delegate});
     made[1] = fake_type(f, &(struct fake_type){.flags = 0x000c0000, .parent = FAKE_NONE});
-    made[2] = fake_type(f, &(struct fake_type){.flags = 0x00060000, .parent = f->known.enumeration});
+    made[2] =
+        fake_type(f, &(struct fake_type){.flags = 0x00060000, .parent = f->known.enumeration});
     made[3] = fake_type(f, &(struct fake_type){.flags = 0x00050000, .parent = f->known.value_type});
-    made[4] = fake_type(f, &(struct fake_type){.flags = 0x00080000, .component_size = 4,
+    made[4] = fake_type(f, &(struct fake_type){.flags = 0x00080000,
+                                               .component_size = 4,
                                                .base_size = 3u * f->word + 16,
-                                               .parent = f->known.array, .element = f->known.int32});
-    made[5] = fake_type(f, &(struct fake_type){.flags = 0x00080000, .component_size = 4,
+                                               .parent = f->known.array,
+                                               .element = f->known.int32});
+    made[5] = fake_type(f, &(struct fake_type){.flags = 0x00080000,
+                                               .component_size = 4,
                                                .base_size = 3u * f->word + 8,
-                                               .parent = f->known.array, .element = f->known.int32});
+                                               .parent = f->known.array,
+                                               .element = f->known.int32});
     made[6] = fake_type(f, &(struct fake_type){.flags = CLR_MT_FINALIZER, .is_collectible = true});
     static const struct {
         enum clr_type_kind kind;
@@ -387,7 +394,8 @@ START_TEST(an_array_rank_must_be_possible)
     uint64_t made[4];
     const uint32_t sizes[] = {24 + 33 * 8, 24, 16, 24 + 32 * 8};
     for (int i = 0; i < 4; i++)
-        made[i] = fake_type(f, &(struct fake_type){.flags = 0x00080000, .component_size = 4,
+        made[i] = fake_type(f, &(struct fake_type){.flags = 0x00080000,
+                                                   .component_size = 4,
                                                    .base_size = sizes[i],
                                                    .element = f->known.int32});
     if (_i) { /* the rank stands in the class */
@@ -418,9 +426,9 @@ START_TEST(validity)
     uint64_t liar = fake_class(f, 0, 2, 0), lonely = fake_class(f, 0, 2, 0);
     uint64_t chained = fake_type(f, &(struct fake_type){.canonical = shared});
     uint64_t odd_class = fake_class(f, 0, 2, 0), torn = fake_class(f, 0, 2, 0);
-    uint64_t continuation = fake_type(f, &(struct fake_type){
-                                             .parent = f->known.continuation,
-                                             .type_class = f->known.continuation_class});
+    uint64_t continuation =
+        fake_type(f, &(struct fake_type){.parent = f->known.continuation,
+                                         .type_class = f->known.continuation_class});
     /* The shared class alone is not enough: the parent must be the one of continuations. */
     uint64_t stranger =
         fake_type(f, &(struct fake_type){.type_class = f->known.continuation_class});
@@ -463,10 +471,11 @@ START_TEST(generic_arguments_stand_in_the_last_dictionary)
     struct fake_target t;
     struct clr_type type;
     uint64_t arguments[] = {f->known.string, f->known.int32}, handle;
-    uint64_t definition = fake_type(f, &(struct fake_type){.rid = 20, .flags = 0x30,
-                                                           .arguments = arguments,
-                                                           .argument_count = 2});
-    uint64_t instance = fake_type(f, &(struct fake_type){.rid = 20, .instance_of = true,
+    uint64_t definition = fake_type(
+        f,
+        &(struct fake_type){.rid = 20, .flags = 0x30, .arguments = arguments, .argument_count = 2});
+    uint64_t instance = fake_type(f, &(struct fake_type){.rid = 20,
+                                                         .instance_of = true,
                                                          .arguments = arguments,
                                                          .argument_count = 2,
                                                          .inherited_dictionaries = 2});
@@ -596,8 +605,7 @@ START_TEST(counts_of_fields)
     struct fake_target t;
     struct clr_type type;
     struct clr_class_counts counts;
-    uint64_t made =
-        fake_type(f, &(struct fake_type){.instance_fields = 7, .static_fields = 3});
+    uint64_t made = fake_type(f, &(struct fake_type){.instance_fields = 7, .static_fields = 3});
     fake_open(f, &t);
     ck_assert(clr_type_read(t.runtime, made, &type));
     ck_assert(clr_class_counts(t.runtime, type.type_class, &counts));
@@ -646,10 +654,10 @@ START_TEST(the_allocator_of_a_collectible_type)
     unsigned gen0 = fake_segment(f, 0, 0);
     uint64_t object = fake_object(f, gen0, fake_class(f, 0, 2, 0), 0);
     uint64_t allocator = fake_allocator(f, object);
-    uint64_t module = fake_module(f, &(struct fake_module){.is_collectible = true,
-                                                           .allocator = allocator});
-    uint64_t made = fake_type(f, &(struct fake_type){.module = module, .rid = 2,
-                                                     .is_collectible = true});
+    uint64_t module =
+        fake_module(f, &(struct fake_module){.is_collectible = true, .allocator = allocator});
+    uint64_t made =
+        fake_type(f, &(struct fake_type){.module = module, .rid = 2, .is_collectible = true});
     fake_open(f, &t);
     ck_assert(clr_type_read(t.runtime, made, &type));
     ck_assert(type.is_collectible);
@@ -691,9 +699,10 @@ START_TEST(the_list_of_modules)
     const void *image = metadata_build_image(m, false, f->word == 8, &size);
     uint64_t app = fake_module(f, &(struct fake_module){.path = "/srv/app/app.dll",
                                                         .simple_name = "app",
-                                                        .image = image, .image_size = size});
-    uint64_t bytes = fake_module(f, &(struct fake_module){.simple_name = "app", .image = image,
-                                                          .image_size = size});
+                                                        .image = image,
+                                                        .image_size = size});
+    uint64_t bytes = fake_module(
+        f, &(struct fake_module){.simple_name = "app", .image = image, .image_size = size});
     uint64_t last = 0;
     for (int i = 0; i < 9; i++) /* more than one block of the list */
         last = fake_module(f, &(struct fake_module){.simple_name = "more"});
@@ -767,7 +776,8 @@ START_TEST(a_module_made_at_run_time)
     struct metadata_builder *m = app_metadata();
     size_t size;
     const void *blob = metadata_build(m, &size);
-    uint64_t made = fake_module(f, &(struct fake_module){.simple_name = "emitted", .metadata = blob,
+    uint64_t made = fake_module(f, &(struct fake_module){.simple_name = "emitted",
+                                                         .metadata = blob,
                                                          .metadata_size = size,
                                                          .is_dynamic = true});
     fake_open(f, &t);
@@ -795,14 +805,16 @@ START_TEST(metadata_in_two_runs_is_read_and_a_hole_in_it_is_told)
     struct fake *f = fake_create(NULL);
     struct fake_target t;
     struct metadata_builder *m = app_metadata();
-    size_t size;
+    size_t size, blob_size;
     const void *image = metadata_build_image(m, false, true, &size);
-    uint64_t cut = fake_module(f, &(struct fake_module){.path = "/a/cut.dll", .image = image,
-                                                        .image_size = size});
-    uint64_t torn = fake_module(f, &(struct fake_module){.path = "/a/torn.dll", .image = image,
-                                                         .image_size = size});
-    fake_forget(f, fake_get(f, cut, "Module", "Base") + size - 64, 8);
-    fake_split(f, fake_get(f, torn, "Module", "Base") + size - 64);
+    uint64_t cut = fake_module(
+        f, &(struct fake_module){.path = "/a/cut.dll", .image = image, .image_size = size});
+    uint64_t torn = fake_module(
+        f, &(struct fake_module){.path = "/a/torn.dll", .image = image, .image_size = size});
+    metadata_build(m, &blob_size);
+    uint64_t middle = 0x200 + 72 + blob_size / 2; /* offsets in the image: section, CLI header */
+    fake_forget(f, fake_get(f, cut, "Module", "Base") + middle, 8);
+    fake_split(f, fake_get(f, torn, "Module", "Base") + middle);
     fake_open(f, &t);
     const struct clr_module *module = clr_module_get(t.runtime, torn);
     ck_assert(module->has_metadata);
@@ -869,8 +881,8 @@ START_TEST(a_module_met_later_does_not_move_the_list)
     struct fake_target t;
     const struct clr_module *const *before, *const *after;
     size_t count;
-    uint64_t hidden = fake_module(f, &(struct fake_module){.simple_name = "hidden",
-                                                           .unlisted = true});
+    uint64_t hidden =
+        fake_module(f, &(struct fake_module){.simple_name = "hidden", .unlisted = true});
     fake_open(f, &t);
     ck_assert_int_eq(clr_modules(t.runtime, &before, &count, NULL), CLR_OK);
     ck_assert_uint_eq(count, 1);
@@ -978,13 +990,14 @@ START_TEST(load_contexts)
     uint64_t binder = fake_binder(f, context), allocator = fake_allocator(f, object);
     uint64_t emitted = fake_allocator(f, 0);
     for (int i = 0; i < 2; i++)
-        fake_module(f, &(struct fake_module){.binder = binder, .allocator = allocator,
-                                             .is_collectible = true});
+        fake_module(f, &(struct fake_module){
+                           .binder = binder, .allocator = allocator, .is_collectible = true});
     /* Built at run time: collectible by itself, in contexts of either kind. */
-    fake_module(f, &(struct fake_module){.allocator = emitted, .is_collectible = true,
-                                         .is_dynamic = true});
-    fake_module(f, &(struct fake_module){.binder = binder, .allocator = emitted,
-                                         .is_collectible = true, .is_dynamic = true});
+    fake_module(
+        f, &(struct fake_module){.allocator = emitted, .is_collectible = true, .is_dynamic = true});
+    fake_module(
+        f, &(struct fake_module){
+               .binder = binder, .allocator = emitted, .is_collectible = true, .is_dynamic = true});
     fake_open(f, &t);
     ck_assert_int_eq(clr_load_contexts(t.runtime, &contexts, &count, NULL), CLR_OK);
     ck_assert_uint_eq(count, 2);
@@ -1023,8 +1036,8 @@ START_TEST(collectible_modules_of_older_releases)
 {
     struct fake *f = fake_create(&(struct fake_options){.release = (unsigned)_i});
     struct fake_target t;
-    uint64_t loose = fake_module(f, &(struct fake_module){.is_collectible = true,
-                                                          .allocator = fake_memory(f, 64)});
+    uint64_t loose = fake_module(
+        f, &(struct fake_module){.is_collectible = true, .allocator = fake_memory(f, 64)});
     uint64_t plain = fake_module(f, &(struct fake_module){0});
     fake_type(f, &(struct fake_type){.module = loose, .rid = 2, .is_collectible = true});
     fake_type(f, &(struct fake_type){.module = plain, .rid = 2});
@@ -1070,8 +1083,8 @@ START_TEST(types_of_a_module)
     uint64_t a = fake_type(f, &(struct fake_type){.module = module, .rid = 2});
     uint64_t b = fake_type(f, &(struct fake_type){.module = module, .rid = 31});
     for (int i = 0; i < 8; i++)
-        instances[i] = fake_type(f, &(struct fake_type){.module = module, .rid = 2,
-                                                        .instance_of = true});
+        instances[i] =
+            fake_type(f, &(struct fake_type){.module = module, .rid = 2, .instance_of = true});
     fake_instantiation(f, module, (uint64_t)fake_memory(f, 16) | 2); /* a TypeDesc */
     fake_open(f, &t);
     const struct clr_module *m = clr_module_get(t.runtime, module);
@@ -1105,8 +1118,8 @@ START_TEST(a_map_in_segments)
     uint64_t map = module + fake_offset(f, "Module", "TypeDefToMethodTableMap");
     uint64_t next = fake_memory(f, fake_size(f, "ModuleLookupMap"));
     uint64_t table = fake_memory(f, 4 * 8);
-    uint64_t far = fake_type(f, &(struct fake_type){.module = module, .rid = 6,
-                                                    .instance_of = true});
+    uint64_t far =
+        fake_type(f, &(struct fake_type){.module = module, .rid = 6, .instance_of = true});
     uint64_t instances = fake_get(f, module, "Module", "AvailableTypeParams");
     fake_set(f, module, "Module", "AvailableTypeParams", 0);
     ck_assert_uint_ne(instances, 0);
@@ -1149,20 +1162,18 @@ START_TEST(damaged_tables_of_types_end)
         break;
     case 2: /* counts that no dump can hold */
         fake_put_word(f, buckets, UINT64_MAX);
+        expected = 6;
         break;
     case 3:
         fake_put_word(f, buckets, (uint64_t)1 << 40);
+        expected = 6;
         break;
     case 4: /* rows beyond what is saved, in the middle and at the end */
         fake_forget(f, fake_get(f, map, "ModuleLookupMap", "TableData") + 3 * 8, 8);
         expected = 6;
         break;
-    case 5:
-        fake_set(f, entry, "EETypeHashTable", "VolatileEntryNextEntry", 0x4000);
-        break;
-    case 6: /* an entry that is no type */
-        fake_type_def(f, module, 20, module);
-        break;
+    case 5: fake_set(f, entry, "EETypeHashTable", "VolatileEntryNextEntry", 0x4000); break;
+    case 6: /* an entry that is no type */ fake_type_def(f, module, 20, buckets); break;
     case 7:
         fake_set(f, module, "Module", "AvailableTypeParams", 0x4000);
         expected = 6;
@@ -1406,13 +1417,19 @@ static struct fake *rich_process(const struct fake_options *options, struct meta
     unsigned gen0 = fake_segment(f, 0, 0);
     uint64_t object = fake_object(f, gen0, f->known.exception, 0);
     uint64_t allocator = fake_allocator(f, object), binder = fake_binder(f, object);
-    uint64_t module = fake_module(
-        f, &(struct fake_module){.path = "/srv/app.dll", .image = image, .image_size = size,
-                                 .binder = binder, .allocator = allocator, .is_collectible = true});
-    uint64_t type = fake_type(f, &(struct fake_type){.module = module, .rid = 2,
-                                                     .is_collectible = true});
-    fake_type(f, &(struct fake_type){.module = module, .rid = 3, .arguments = &type,
-                                     .argument_count = 1, .interfaces = &type,
+    uint64_t module = fake_module(f, &(struct fake_module){.path = "/srv/app.dll",
+                                                           .image = image,
+                                                           .image_size = size,
+                                                           .binder = binder,
+                                                           .allocator = allocator,
+                                                           .is_collectible = true});
+    uint64_t type =
+        fake_type(f, &(struct fake_type){.module = module, .rid = 2, .is_collectible = true});
+    fake_type(f, &(struct fake_type){.module = module,
+                                     .rid = 3,
+                                     .arguments = &type,
+                                     .argument_count = 1,
+                                     .interfaces = &type,
                                      .interface_count = 1});
     fake_array(f, type, f->word, true);
     for (int i = 0; i < 6; i++)
