@@ -128,10 +128,11 @@ static enum clr_status make_schema(struct clr_session *session, struct clr_open_
 {
     sqlite3 *db = clr_session_db(session);
     enum clr_status status = attach_schema(session, open->schema, error);
-    if (status != CLR_OK)
-        return status;
-    status = create_tables(db, open, error);
-    if (status != CLR_OK && run(db, NULL, "DETACH \"%w\"", open->schema) != CLR_OK)
+    if (status == CLR_OK)
+        status = create_tables(db, open, error);
+    /* An ATTACH that was interrupted may have attached all the same. */
+    if (status != CLR_OK && sqlite3_db_readonly(db, open->schema) != -1 &&
+        run(db, NULL, "DETACH \"%w\"", open->schema) != CLR_OK)
         clr_session_close(open);
     return status;
 }

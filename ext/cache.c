@@ -84,13 +84,17 @@ static void destroy_cache(void *above)
         &cache->type_modules,      &cache->type_parents,   &cache->supertypes,
         &cache->shape_types,       &cache->shape_names,    &cache->handle_objects,
         &cache->finalizer_objects, &cache->root_objects,   &cache->root_threads,
-        &cache->tree_parents,      &cache->tree_paths,
+        &cache->tree_parents,      &cache->tree_paths,     &cache->method_types,
+        &cache->method_modules,
     };
     for (size_t i = 0; i < sizeof indexes / sizeof indexes[0]; i++)
         clr_lookup_deinit(indexes[i]);
     clr_path_tree_destroy(cache->path_tree);
     clr_free(cache->alive);
     clr_free(cache->retained);
+    clr_free(cache->methods);
+    clr_lookup_deinit(&cache->static_objects);
+    clr_free(cache->static_rows);
     clr_free(cache->shape_name);
     clr_map_deinit(&cache->told);
     clr_free(cache->types);

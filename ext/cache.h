@@ -38,14 +38,20 @@ struct clr_cache {
     struct clr_lookup regions, images, segments, threads; /* by the table's key */
     struct clr_lookup stack_pointers;                     /* of OS threads; row: its number */
     struct clr_lookup type_names, type_modules, type_parents, supertypes; /* rows: clr_heap_types */
-    struct clr_lookup shape_types, shape_names; /* rows: clr_heap_shapes */
+    struct clr_lookup shape_types, shape_names;          /* rows: clr_heap_shapes */
     struct clr_lookup handle_objects, finalizer_objects; /* rows: clr_dump.handles, .finalizers */
-    struct clr_lookup root_objects, root_threads; /* rows: clr_dump.roots */
-    struct clr_alive *alive; /* by shape; NULL: not added up yet */
-    uint64_t *retained;      /* by shape; the same */
+    struct clr_lookup root_objects, root_threads;        /* rows: clr_dump.roots */
+    struct clr_alive *alive;                             /* by shape; NULL: not added up yet */
+    uint64_t *retained;                                  /* by shape; the same */
     struct clr_path_tree *path_tree;
-    struct clr_lookup tree_parents, tree_paths; /* rows: its nodes */
-    const char **shape_name;                    /* per shape; NULL: not asked for yet */
+    struct clr_lookup tree_parents, tree_paths;     /* rows: its nodes */
+    struct clr_lookup method_types, method_modules; /* rows: methods */
+    uint64_t *methods;                              /* all of them, ascending; see t_code.c */
+    size_t method_count, method_room;
+    bool methods_built;
+    struct clr_lookup static_objects; /* rows: static_rows */
+    void *static_rows;                /* of t_statics.c */
+    const char **shape_name; /* per shape; NULL: not asked for yet */
     size_t shape_count;
     struct clr_map told;    /* see clr_first_time */
     struct clr_type *types; /* that were read; TYPE_NUMBERS: address -> number */

@@ -635,6 +635,7 @@ static void leave_dump(struct clr_cursor *cursor)
         cursor->open->cursors--;
     cursor->open = NULL;
     cursor->dump = NULL;
+    cursor->job = NULL;
     sqlite3_value_free(cursor->given);
     cursor->given = NULL;
 }
@@ -777,7 +778,8 @@ static int x_filter(sqlite3_vtab_cursor *base, int plan, const char *name, int a
     clear(&error);
     stop(vtab, cursor);
     enum clr_status status = filter(vtab, cursor, plan, argv, &error);
-    clr_session_job_end(vtab->session, cursor->job);
+    if (cursor->job)
+        clr_session_job_end(vtab->session, cursor->job);
     if (status != CLR_OK)
         stop(vtab, cursor);
     return report(vtab, status, &error);
@@ -793,7 +795,6 @@ static int x_next(sqlite3_vtab_cursor *base)
     }
     struct clr_error error;
     clear(&error);
-    clr_session_job_begin(vtab->session, cursor->dump);
     enum clr_status status = vtab->table->next(cursor, &error);
     clr_session_job_end(vtab->session, cursor->job);
     return report(vtab, status, &error);
@@ -817,7 +818,6 @@ static int x_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int col
     }
     struct clr_error error;
     clear(&error);
-    clr_session_job_begin(vtab->session, cursor->dump);
     enum clr_status status = need(cursor, vtab->table->columns[column].needs, &error);
     if (status == CLR_OK)
         status = vtab->table->column(cursor, column, context, &error);

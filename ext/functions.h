@@ -7,6 +7,7 @@
 #include "session.h"
 
 int clr_register_functions(sqlite3 *db, struct clr_session *session); /* functions.c */
+int clr_register_value_functions(sqlite3 *db, struct clr_session *session); /* functions_values.c */
 int clr_register_attach(sqlite3 *db, struct clr_session *session);    /* attach.c */
 
 /* Declares one function; the session is its user data. FLAGS beside SQLITE_UTF8. */
@@ -22,6 +23,7 @@ void clr_unregister_function_list(sqlite3 *db, const struct clr_function *list);
 /* Takes back what the calls above and clr_register_tables did: after a failed start the module is
  * unloaded, and nothing may point into it. */
 void clr_unregister_functions(sqlite3 *db);
+void clr_unregister_value_functions(sqlite3 *db);
 void clr_unregister_attach(sqlite3 *db);
 
 /* One call of a function (address [, schema]): the dump, the address, and where the answer goes. */

@@ -37,6 +37,19 @@ void clr_result_hex(sqlite3_context *context, const uint8_t *bytes, size_t size)
     clr_result_copy(context, text, 2 * size);
 }
 
+void clr_result_value(sqlite3_context *context, const struct clr_value *value)
+{
+    switch (value->kind) {
+    case CLR_VALUE_INTEGER: sqlite3_result_int64(context, value->integer); break;
+    case CLR_VALUE_REAL: sqlite3_result_double(context, value->real); break;
+    case CLR_VALUE_TEXT:
+        clr_result_copy(context, value->text.data ? value->text.data : "", value->text.length);
+        break;
+    case CLR_VALUE_NONE:
+    case CLR_VALUE_STRUCT: break;
+    }
+}
+
 double clr_rows_one(const struct clr_dump *dump)
 {
     (void)dump;

@@ -38,36 +38,50 @@ struct clr_session {
     size_t count, room;
     int64_t next_number;
     unsigned processors;
-    struct clr_job job;
-    sqlite3_stmt *pulse; /* prepared between the first poll and the end of a job */
-    bool progress;       /* of the running job */
-    uint64_t reported;   /* when progress was last printed */
+    struct clr_pulse pulse; /* for work on no dump, or one that is being opened */
 };
 
-static void report(struct clr_session *session, const char *what, uint64_t done, uint64_t total)
+static void report(struct clr_pulse *pulse, const char *what, uint64_t done, uint64_t total)
 {
-    if (session->job.last_poll - session->reported < PROGRESS_NANOSECONDS)
+    if (pulse->job.last_poll - pulse->reported < PROGRESS_NANOSECONDS)
         return;
-    session->reported = session->job.last_poll;
+    pulse->reported = pulse->job.last_poll;
     if (total > 0)
         fprintf(stderr, "clrdb: %s, %.0f %%\n", what, 100.0 * (double)done / (double)total);
     else
         fprintf(stderr, "clrdb: %s\n", what);
 }
 
-static bool pulse(void *context, const char *what, uint64_t done, uint64_t total)
+static bool poll_pulse(void *context, const char *what, uint64_t done, uint64_t total)
 {
-    struct clr_session *session = context;
-    if (session->progress)
-        report(session, what, done, total);
+    struct clr_pulse *pulse = context;
+    if (pulse->progress)
+        report(pulse, what, done, total);
     int code = SQLITE_OK;
-    if (!session->pulse)
-        code = sqlite3_prepare_v2(session->db, pulse_sql, -1, &session->pulse, NULL);
-    if (session->pulse) {
-        code = sqlite3_step(session->pulse);
-        sqlite3_reset(session->pulse);
+    if (!pulse->statement)
+        code = sqlite3_prepare_v2(pulse->db, pulse_sql, -1, &pulse->statement, NULL);
+    if (pulse->statement) {
+        code = sqlite3_step(pulse->statement);
+        sqlite3_reset(pulse->statement);
     }
     return code != SQLITE_INTERRUPT;
+}
+
+/* PULSE may not move afterwards. */
+static void make_pulse(const struct clr_session *session, struct clr_pulse *pulse,
+                       const struct clr_options *options)
+{
+    unsigned threads = options && options->threads ? options->threads : session->processors;
+    *pulse = (struct clr_pulse){
+        .db = session->db,
+        .statement = pulse->statement,
+        .progress = options && options->progress,
+        .reported = pulse->reported,
+        .job = {.poll = poll_pulse,
+                .context = pulse,
+                .threads = threads,
+                .last_poll = pulse->job.last_poll},
+    };
 }
 
 static unsigned count_processors(void)
@@ -90,7 +104,7 @@ struct clr_session *clr_session_create(sqlite3 *db)
     session->references = 1;
     session->next_number = (int64_t)start + 1;
     session->processors = count_processors();
-    session->job = (struct clr_job){.poll = pulse, .context = session};
+    make_pulse(session, &session->pulse, NULL);
     return session;
 }
 
@@ -237,6 +251,7 @@ enum clr_status clr_session_add(struct clr_session *session, const char *schema,
         return clr_fail(error, CLR_NOMEM, 0, "out of memory");
     }
     added->dump = dump;
+    make_pulse(session, &added->pulse, &dump->options);
     added->number = session->next_number++;
     session->dumps[session->count++] = added;
     *open = added;
@@ -278,25 +293,19 @@ enum clr_status clr_session_path(struct clr_session *session, const char *path,
 
 /* --- Jobs ------------------------------------------------------------------------------------- */
 
-struct clr_job *clr_session_job_open(struct clr_session *session, const struct clr_options *options)
+struct clr_job *clr_session_job_open(struct clr_session *session,
+                                     const struct clr_options *options)
 {
-    session->job.threads = options && options->threads ? options->threads : session->processors;
-    session->progress = options && options->progress;
-    return &session->job;
+    make_pulse(session, &session->pulse, options);
+    return &session->pulse.job;
 }
 
 struct clr_job *clr_session_job_begin(struct clr_session *session, const struct clr_dump *dump)
 {
-    return clr_session_job_open(session, dump ? &dump->options : NULL);
-}
-
-void clr_session_job_end(struct clr_session *session, struct clr_job *job)
-{
-    (void)job;
-    if (session->pulse) {
-        sqlite3_finalize(session->pulse);
-        session->pulse = NULL;
-    }
+    for (size_t i = 0; dump && i < session->count; i++)
+        if (session->dumps[i]->dump == dump)
+            return &session->dumps[i]->pulse.job;
+    return clr_session_job_open(session, NULL);
 }
 
 int clr_sqlite_code(enum clr_status status)

@@ -11,6 +11,16 @@
 
 #include "table.h"
 
+/* The pulse: what a job's poll does. It runs a short statement on the connection, so that
+ * interrupt() and progress handlers work on every SQLite from 3.38 on. */
+struct clr_pulse {
+    sqlite3 *db;
+    sqlite3_stmt *statement; /* prepared by the first poll; NULL between calls */
+    bool progress;           /* on stderr */
+    uint64_t reported;       /* when progress was last printed */
+    struct clr_job job;
+};
+
 /* One dump of the session. */
 struct clr_open_dump {
     int64_t number; /* what created tables carry */
@@ -19,6 +29,7 @@ struct clr_open_dump {
     struct clr_dump *dump; /* NULL: closed, see clr_session_close */
     unsigned tables;       /* connected ones */
     unsigned cursors;      /* that read it now: it must not be closed under them */
+    struct clr_pulse pulse;
 };
 
 struct clr_session *clr_session_create(sqlite3 *db);
@@ -58,15 +69,22 @@ void clr_session_names(const struct clr_session *session, char *text, size_t siz
 
 sqlite3 *clr_session_db(struct clr_session *session);
 
-/* The pulse: a job whose poll runs a short statement on the connection, so that interrupt() and
- * progress handlers work on every SQLite from 3.38 on. Use between begin and end only: no statement
- * may stay prepared between calls, or sqlite3_close fails. Both are cheap; the statement is
- * prepared when the job is first polled. DUMP may be NULL: default options. */
+/* The job for work on DUMP, which is one of the session's, or NULL: default options. It lives as long
+ * as the dump is open; clr_session_job_end stands after every call that was given it, since no
+ * statement may stay prepared between calls, or sqlite3_close fails. */
 struct clr_job *clr_session_job_begin(struct clr_session *session, const struct clr_dump *dump);
 /* The same while a dump is being opened: its options are all there is. */
 struct clr_job *clr_session_job_open(struct clr_session *session,
                                      const struct clr_options *options);
-void clr_session_job_end(struct clr_session *session, struct clr_job *job);
+static inline void clr_session_job_end(struct clr_session *session, struct clr_job *job)
+{
+    (void)session;
+    struct clr_pulse *pulse = job->context;
+    if (pulse->statement) {
+        sqlite3_finalize(pulse->statement);
+        pulse->statement = NULL;
+    }
+}
 
 /* Maps a status to SQLite's code: NOMEM, INTERRUPT, else ERROR. */
 int clr_sqlite_code(enum clr_status status);

@@ -49,7 +49,7 @@ enum { REFS_BY_ADDRESS, REFS_BY_SOURCE, REFS_BY_TARGET, REFS_SCAN };
 
 struct ref_cursor {
     struct clr_cursor base;
-    bool backwards; /* rows come from LINKS */
+    enum { ROWS_OF_SCAN, ROWS_OF_LINKS, ONE_ROW } rows;
     struct clr_ref_scan scan;
     struct clr_link_scan links;
     struct clr_ref ref;
@@ -69,22 +69,24 @@ static enum clr_status next_ref(struct clr_cursor *base, struct clr_error *error
 {
     struct ref_cursor *cursor = (struct ref_cursor *)base;
     (void)error;
-    base->eof = cursor->backwards ? !clr_link_scan_next(&cursor->links, &cursor->ref)
-                                  : !clr_ref_scan_next(&cursor->scan, &cursor->ref);
+    switch (cursor->rows) {
+    case ROWS_OF_SCAN: base->eof = !clr_ref_scan_next(&cursor->scan, &cursor->ref); break;
+    case ROWS_OF_LINKS: base->eof = !clr_link_scan_next(&cursor->links, &cursor->ref); break;
+    case ONE_ROW: base->eof = true; break;
+    }
     base->rowid = (int64_t)cursor->ref.address;
     return CLR_OK;
 }
 
-/* The source of the edge whose slot is at ADDRESS. */
-static bool source_of_slot(const struct clr_dump *dump, uint64_t address, uint32_t *number)
+/* The edge whose slot is at ADDRESS: in an object, or of a dependent handle. */
+static bool find_by_slot(const struct clr_dump *dump, uint64_t address, struct clr_ref *ref)
 {
-    if (clr_object_containing(dump->heap, address, number))
-        return true;
+    uint32_t number;
+    if (clr_object_containing(dump->heap, address, &number))
+        return clr_ref_in_object(dump->refs, number, address, ref);
     for (size_t i = 0; i < dump->refs->dependent_count; i++)
-        if (dump->refs->dependents[i].slot == address) {
-            *number = dump->refs->dependents[i].source;
-            return true;
-        }
+        if (dump->refs->dependents[i].slot == address)
+            return clr_ref_dependent(dump->refs, &dump->refs->dependents[i], ref);
     return false;
 }
 
@@ -94,12 +96,13 @@ static enum clr_status start_refs(struct clr_cursor *base, const struct clr_quer
     struct ref_cursor *cursor = (struct ref_cursor *)base;
     struct clr_dump *dump = base->dump;
     uint32_t first = 0, end = 0;
-    cursor->backwards = false;
+    cursor->rows = ROWS_OF_SCAN;
     switch (query->path) {
     case REFS_BY_ADDRESS:
-        if (source_of_slot(dump, (uint64_t)clr_equal_int(query, 0), &first))
-            end = first + 1;
-        break;
+        cursor->rows = ONE_ROW;
+        base->eof = !find_by_slot(dump, (uint64_t)clr_equal_int(query, 0), &cursor->ref);
+        base->rowid = (int64_t)cursor->ref.address;
+        return CLR_OK;
     case REFS_BY_SOURCE:
         if (clr_number(dump->heap, (uint64_t)clr_equal_int(query, 0), &first))
             end = first + 1;
@@ -107,7 +110,7 @@ static enum clr_status start_refs(struct clr_cursor *base, const struct clr_quer
     case REFS_BY_TARGET:
         if (clr_number(dump->heap, (uint64_t)clr_equal_int(query, 0), &first)) {
             clr_link_scan_start(&cursor->links, dump->links, first);
-            cursor->backwards = true;
+            cursor->rows = ROWS_OF_LINKS;
         }
         break;
     default: end = clr_heap_count(dump->heap); break;

@@ -284,8 +284,8 @@ bool clr_elf_symbol(const struct clr_elf_view *view, const struct clr_elf_shape 
         return false;
     uint64_t bucket_table = table + 16 + (uint64_t)filter_words * view->word_size;
     uint64_t chains = bucket_table + (uint64_t)buckets * 4;
-    if (!read_u32(view, bucket_table + (uint64_t)(hash % buckets) * 4, &index) || index < first)
-        return false;
+    if (!read_u32(view, bucket_table + (uint64_t)(hash % buckets) * 4, &index))
+        return false; /* an empty bucket holds 0, which is below FIRST */
     for (uint32_t steps = 0; steps < BUCKET_MAX && index >= first; steps++, index++) {
         uint32_t found;
         struct symbol symbol;

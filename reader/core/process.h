@@ -37,7 +37,7 @@ void clr_process_close(struct clr_process *process);
 /* What the headers and notes say. Texts live with the process; NULL if not known. */
 struct clr_process_info {
     const char *path;
-    uint64_t file_size;
+    uint64_t file_size;    /* of the core; of a compressed one as it is unpacked */
     uint16_t machine;      /* e_machine: 62 x86-64, 183 arm64, 40 arm, 3 x86 */
     const char *arch;      /* 'x64', 'arm64', 'arm', 'x86', else 'machine N' */
     uint8_t word_size;     /* 4 or 8 */
@@ -47,7 +47,9 @@ struct clr_process_info {
     const char *command;   /* NT_PRPSINFO's arguments, else its name */
     int32_t signal;        /* that ended it; 0 if none */
     uint32_t signal_thread; /* os id of the thread that got it; 0 if none */
-    uint64_t missing_bytes; /* announced by the headers and held neither by the file nor a stand-in */
+    uint64_t missing_bytes; /* announced by PT_LOADs and held neither by the file nor a stand-in;
+                               address space that was only set aside (no rights, nothing saved) does
+                               not count */
     uint64_t page_size;
     uint64_t identity[2]; /* core size; hash of headers, notes and spread pages. No path, no time */
 };
@@ -142,6 +144,13 @@ bool clr_image_symbol(const struct clr_process *process, const struct clr_image 
  * does not hold the bytes, or a relocation of another kind touches them. */
 bool clr_file_relocated(const struct clr_process *process, const struct clr_image *image,
                         uint64_t address, void *out, size_t size);
+
+/* As clr_view and clr_read, but where bytes of a managed image are not saved, those of its verified
+ * file serve, in sections that the program could write too: only for what is never written, such as
+ * the tables of ReadyToRun code, which lie beside what is. */
+const uint8_t *clr_view_constant(const struct clr_process *process, uint64_t address, uint64_t want,
+                                 uint64_t *got);
+bool clr_read_constant(const struct clr_process *process, uint64_t address, void *out, size_t size);
 
 /* --- notes.c -------------------------------------------------------------------------------- */
 

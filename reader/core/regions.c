@@ -80,6 +80,16 @@ static int region_by_start(const void *a, const void *b)
     return x->file_offset < y->file_offset ? -1 : x->file_offset > y->file_offset;
 }
 
+static void sort_regions(struct clr_process *process)
+{
+    struct clr_region *regions = process->regions;
+    size_t count = process->region_count, sorted = 1;
+    while (sorted < count && region_by_start(&regions[sorted - 1], &regions[sorted]) <= 0)
+        sorted++;
+    if (sorted < count)
+        qsort(regions, count, sizeof *regions, region_by_start);
+}
+
 static bool add_region(struct clr_process *process, size_t *room, const struct clr_region *region)
 {
     if (!clr_grow(&process->regions, process->region_count, room, sizeof *region))
@@ -104,8 +114,7 @@ static bool add_load_regions(struct clr_process *process, size_t *room)
         if (region.size > 0 && !add_region(process, room, &region))
             return false;
     }
-    if (process->region_count)
-        qsort(process->regions, process->region_count, sizeof *process->regions, region_by_start);
+    sort_regions(process);
     return true;
 }
 
@@ -169,8 +178,7 @@ static bool add_file_regions(struct clr_process *process, size_t *room)
         }
         covered = at > covered ? at : covered;
     }
-    if (process->region_count)
-        qsort(process->regions, process->region_count, sizeof *process->regions, region_by_start);
+    sort_regions(process);
     return true;
 }
 

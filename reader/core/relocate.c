@@ -9,6 +9,9 @@
  *   DT_JMPREL more of the first or second kind, as DT_PLTREL says
  * Only RELATIVE ones are applied. Where another touches the bytes that are asked for, the answer
  * is no: it would need the symbols of other images.
+ *
+ * The tables of ReadyToRun code lie in a writable section of a managed image, beside cells that are
+ * written; createdump saves neither. Who knows that he reads a table may take it from the file.
  */
 #include "core/internal.h"
 
@@ -221,4 +224,51 @@ bool clr_file_relocated(const struct clr_process *process, const struct clr_imag
     clr_elf_dynamic(&view, clr_image_shape(process, image)->dynamic, DT_PLTREL, &kind);
     return apply_relr(&patch, relr) && apply_table(&patch, rela, true) &&
            apply_table(&patch, rel, false) && apply_table(&patch, jumps, kind == DT_RELA);
+}
+
+/* --- Constants of managed images --------------------------------------------------------------- */
+
+static const struct clr_mapping *mapping_at(const struct clr_process *process, uint64_t address)
+{
+    size_t low = 0, high = process->mapping_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (process->mappings[middle].start <= address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low != 0 && address < process->mappings[low - 1].end ? &process->mappings[low - 1]
+                                                                : NULL;
+}
+
+const uint8_t *clr_view_constant(const struct clr_process *process, uint64_t address, uint64_t want,
+                                 uint64_t *got)
+{
+    const uint8_t *bytes = clr_view(process, address, want, got);
+    if (bytes)
+        return bytes;
+    const struct clr_mapping *mapping = mapping_at(process, address);
+    const struct clr_image *image = mapping ? &process->images[mapping->image] : NULL;
+    uint64_t saved;
+    if (!image || image->file == 0 || image->is_elf)
+        return NULL;
+    if (want > mapping->end - address)
+        want = mapping->end - address;
+    if (clr_next_saved(process, address, &saved) && want > saved - address)
+        want = saved - address;
+    return clr_backing_view(&process->files[image->file],
+                            mapping->offset + (address - mapping->start), want, got);
+}
+
+bool clr_read_constant(const struct clr_process *process, uint64_t address, void *out, size_t size)
+{
+    uint8_t *to = out;
+    for (uint64_t got; size != 0; size -= (size_t)got, address += got, to += got) {
+        const uint8_t *bytes = clr_view_constant(process, address, size, &got);
+        if (!bytes || got == 0)
+            return false;
+        memcpy(to, bytes, (size_t)got);
+    }
+    return true;
 }

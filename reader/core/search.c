@@ -5,7 +5,8 @@
  *   SYSROOT/path                          option 'sysroot': the container's root, copied or mounted
  *   FOLDER/path                           for each folder of option 'modules'
  *   FOLDER/.build-id/xx/yyyy              as debuggers and distributions store them
- *   FOLDER/.../name                       at any depth down to DEPTH_MAX, in order of path
+ *   FOLDER/.../name                       at any depth down to DEPTH_MAX: those first of which more
+ *                                         folders are named like the path's, then in order of path
  *   path                                  itself
  *
  * Folders are walked once, when the first image is looked for in them; links to folders are not
@@ -26,6 +27,7 @@
 
 enum {
     DEPTH_MAX = 8,       /* folders below one of option 'modules' */
+    LEVELS_MAX = 16,     /* names at the end of two paths that are compared */
     VISITS_MAX = 1000000 /* entries looked at in all of them */
 };
 
@@ -206,6 +208,19 @@ static size_t first_listed(const struct clr_search *search, const char *name, si
     return low;
 }
 
+/* How many names at the end of both paths are the same, LEVELS_MAX at most. A folder may hold many
+ * versions of a runtime, each in a folder that is named for it. */
+static unsigned shared_levels(const char *a, const char *b)
+{
+    size_t at = strlen(a), bt = strlen(b);
+    unsigned levels = 0;
+    while (at > 0 && bt > 0 && a[at - 1] == b[bt - 1]) {
+        at--, bt--;
+        levels += a[at] == '/';
+    }
+    return levels < LEVELS_MAX ? levels : LEVELS_MAX;
+}
+
 static enum clr_status attempt_folder(struct attempt *attempt, size_t folder)
 {
     const struct clr_search *search = attempt->search;
@@ -219,11 +234,14 @@ static enum clr_status attempt_folder(struct attempt *attempt, size_t folder)
             at += snprintf(split + at, sizeof split - (size_t)at, "%02x", image->build_id[i]);
         CLR_TRY(attempt_path(attempt, root, split));
     }
-    for (size_t i = first_listed(search, name, folder);
-         i < search->listed_count && !attempt->done && search->listed[i].folder == folder &&
-         strcmp(search->listed[i].name, name) == 0;
-         i++)
-        CLR_TRY(attempt_path(attempt, search->listed[i].path, ""));
+    size_t first = first_listed(search, name, folder), end = first;
+    while (end < search->listed_count && search->listed[end].folder == folder &&
+           strcmp(search->listed[end].name, name) == 0)
+        end++;
+    for (unsigned level = LEVELS_MAX + 1; level-- > 0 && first < end;)
+        for (size_t i = first; i < end && !attempt->done; i++)
+            if (shared_levels(search->listed[i].path, image->path) == level)
+                CLR_TRY(attempt_path(attempt, search->listed[i].path, ""));
     return CLR_OK;
 }
 

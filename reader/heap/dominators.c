@@ -31,7 +31,12 @@
 
 #include "base/alloc.h"
 
-enum { POLL_STEPS = 1 << 16 };
+enum {
+    POLL_STEPS = 1 << 16,
+    /* Steps between asking the cache for something and using it; what leads to it is asked for
+     * twice, or three times, as early. */
+    AHEAD = 16,
+};
 
 struct work {
     const struct clr_edges *edges;
@@ -78,6 +83,9 @@ static enum clr_status search(struct work *w, uint32_t number, struct clr_error 
         uint64_t begin = clr_offset_at(offsets, w->vertex[v]);
         uint64_t end = clr_offset_at(offsets, w->vertex[v] + 1);
         uint64_t edge = begin + w->semi[v];
+        if (edge == begin)
+            for (uint64_t soon = edge; soon < end && soon < edge + AHEAD; soon++)
+                __builtin_prefetch(&w->dfn[targets[soon]]);
         while (edge < end && w->dfn[targets[edge]])
             edge++;
         if (edge < end) {
@@ -145,6 +153,20 @@ static void place_root(void *context, uint32_t v)
     place(context, v, 0);
 }
 
+/* Edges lie one behind another: what the ones ahead will look at is asked for now. */
+static inline void expect(const struct work *w, uint64_t edge, int pass)
+{
+    const uint32_t *targets = w->edges->targets + edge;
+    uint32_t to = w->dfn[targets[2 * AHEAD]];
+    __builtin_prefetch(&w->dfn[targets[3 * AHEAD]]);
+    __builtin_prefetch(&w->rows.rest[to], 1);
+    if (pass == 1) {
+        to = w->dfn[targets[AHEAD]];
+        __builtin_prefetch(
+            &w->predecessors[w->rows.base[to >> CLR_OFFSETS_SHIFT] + w->rows.rest[to]], 1);
+    }
+}
+
 /* Rows of predecessors: count, sum up, fill from behind. */
 static enum clr_status find_predecessors(struct work *w, const struct clr_root_numbers *roots,
                                          struct clr_error *error)
@@ -163,6 +185,8 @@ static enum clr_status find_predecessors(struct work *w, const struct clr_root_n
                 continue;
             uint64_t end = clr_offset_at(offsets, number + 1);
             for (uint64_t edge = clr_offset_at(offsets, number); edge < end; edge++) {
+                if (edge + 3 * AHEAD < w->edges->target_count)
+                    expect(w, edge, pass);
                 uint32_t to = w->dfn[targets[edge]];
                 if (!counts(w, from, to))
                     continue;
@@ -244,8 +268,14 @@ static enum clr_status dominate(struct work *w, struct clr_error *error)
             w->idom[v] = w->semi[u] < w->semi[v] ? u : turn;
         }
         uint32_t semi = w->ancestor[turn];
-        uint64_t end = clr_offset_at(&w->rows, turn + 1);
-        for (uint64_t i = clr_offset_at(&w->rows, turn); i < end; i++) {
+        uint64_t begin = clr_offset_at(&w->rows, turn);
+        for (uint64_t i = clr_offset_at(&w->rows, turn + 1); i-- > begin;) {
+            if (i >= 2 * AHEAD) { /* rows fall as turns do */
+                uint32_t soon = w->predecessors[i - 2 * AHEAD];
+                __builtin_prefetch(&w->ancestor[soon]);
+                __builtin_prefetch(&w->label[soon]);
+                __builtin_prefetch(&w->semi[w->label[w->predecessors[i - AHEAD]]]);
+            }
             uint32_t u = evaluate(w, w->predecessors[i], turn);
             uint32_t through = u <= turn ? u : w->semi[u];
             if (through < semi)
@@ -290,6 +320,14 @@ static enum clr_status sum_up(struct work *w, void (*sizes)(void *, uint64_t *),
         result->retained_count[number] = 1;
     }
     for (uint32_t v = w->reached; v > 0; v--) {
+        if (v > 2 * AHEAD) {
+            uint32_t soon = w->vertex[v - 2 * AHEAD], above = w->idom[v - AHEAD];
+            __builtin_prefetch(&result->dominator[soon]);
+            __builtin_prefetch(&result->retained_size[soon], 1);
+            __builtin_prefetch(&result->retained_count[soon], 1);
+            __builtin_prefetch(&result->retained_size[w->vertex[above]], 1);
+            __builtin_prefetch(&result->retained_count[w->vertex[above]], 1);
+        }
         uint32_t number = w->vertex[v], dominator = result->dominator[number];
         if (dominator != CLR_DOMINATED_BY_ROOTS) {
             result->retained_size[dominator - 1] += result->retained_size[number];

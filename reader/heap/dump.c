@@ -65,8 +65,8 @@ static enum clr_status open_runtime(struct clr_dump *dump, const struct clr_opti
     enum clr_status status =
         clr_descriptor_open(dump->process, options, dump->problems, &descriptor, &reason);
     if (status == CLR_OK)
-        status = clr_runtime_open(dump->process, descriptor, dump->problems, &dump->runtime,
-                                  &reason);
+        status =
+            clr_runtime_open(dump->process, descriptor, dump->problems, &dump->runtime, &reason);
     if (status == CLR_OK && dump->runtime->contract[CLR_CONTRACT_THREAD])
         status = clr_threads_read(dump->runtime, dump->problems, &dump->threads,
                                   &dump->thread_count, &reason);
@@ -92,8 +92,8 @@ enum clr_status clr_dump_open(const char *path, struct clr_options *options, str
         clr_free(d);
         return no_memory(error);
     }
-    status = clr_process_open(path, options ? options : &none, job, d->problems, &d->process,
-                              error);
+    status =
+        clr_process_open(path, options ? options : &none, job, d->problems, &d->process, error);
     if (status == CLR_OK)
         status = open_runtime(d, options ? options : &none, error);
     if (status == CLR_OK && clr_problems_lost(d->problems))
@@ -201,9 +201,8 @@ static void drop_refs(struct clr_dump *dump)
 static enum clr_status build_refs(struct clr_dump *dump, struct clr_problems *problems,
                                   struct clr_job *job, struct clr_error *error)
 {
-    (void)job;
     return clr_ref_map_create(dump->heap, dump->runtime, dump->gc, dump->handles,
-                              dump->handle_count, problems, &dump->refs, error);
+                              dump->handle_count, problems, job, &dump->refs, error);
 }
 
 static void drop_links(struct clr_dump *dump)
@@ -212,15 +211,19 @@ static void drop_links(struct clr_dump *dump)
     dump->links = NULL;
 }
 
+/* Straight into the dump's list, which tells each once, whichever part meets it first. */
+static void tell_strays(struct clr_dump *dump, const struct clr_strays *strays)
+{
+    for (size_t i = 0; i < strays->count; i++)
+        clr_dump_stray(dump, strays->rows[i].slot, strays->rows[i].value, strays->rows[i].length);
+}
+
 static enum clr_status build_links(struct clr_dump *dump, struct clr_problems *problems,
                                    struct clr_job *job, struct clr_error *error)
 {
-    (void)problems; /* strays go straight to the dump's list: each is told once */
+    (void)problems;
     CLR_TRY(clr_links_build(dump->refs, job, &dump->links, error));
-    for (size_t i = 0; i < dump->links->stray_count; i++)
-        clr_dump_stray(dump, dump->links->strays[i].slot, dump->links->strays[i].value, 0);
-    if (dump->links->missing_bytes != 0)
-        clr_dump_stray(dump, dump->links->missing_address, 0, dump->links->missing_bytes);
+    tell_strays(dump, &dump->links->strays);
     return CLR_OK;
 }
 
@@ -233,20 +236,28 @@ static void drop_roots(struct clr_dump *dump)
 static enum clr_status build_roots(struct clr_dump *dump, struct clr_problems *problems,
                                    struct clr_job *job, struct clr_error *error)
 {
-    struct clr_root_sources sources = {
-        .runtime = dump->runtime, .heap = dump->heap, .gc = dump->gc, .threads = dump->threads,
-        .thread_count = dump->thread_count, .handles = dump->handles,
-        .handle_count = dump->handle_count, .finalizers = dump->finalizers,
-        .finalizer_count = dump->finalizer_count,
-        .no_conservative = dump->options.no_conservative_roots, .problems = problems};
+    struct clr_root_sources sources = {.runtime = dump->runtime,
+                                       .heap = dump->heap,
+                                       .gc = dump->gc,
+                                       .threads = dump->threads,
+                                       .thread_count = dump->thread_count,
+                                       .handles = dump->handles,
+                                       .handle_count = dump->handle_count,
+                                       .finalizers = dump->finalizers,
+                                       .finalizer_count = dump->finalizer_count,
+                                       .no_conservative = dump->options.no_conservative_roots,
+                                       .problems = problems};
     return clr_roots_read(&sources, job, &dump->roots, error);
 }
 
-static enum clr_status build_forward(struct clr_dump *dump, struct clr_job *job,
-                                     struct clr_forward **forward, struct clr_error *error)
+static enum clr_status build_forward(struct clr_dump *dump, enum clr_with_slots with_slots,
+                                     struct clr_job *job, struct clr_forward **forward,
+                                     struct clr_error *error)
 {
-    return clr_forward_build(dump->refs, dump->roots->static_arrays,
-                             dump->roots->static_array_count, job, forward, error);
+    CLR_TRY(clr_forward_build(dump->refs, dump->roots->static_arrays,
+                              dump->roots->static_array_count, with_slots, job, forward, error));
+    tell_strays(dump, &(*forward)->strays);
+    return CLR_OK;
 }
 
 static void drop_reach(struct clr_dump *dump)
@@ -259,11 +270,10 @@ static enum clr_status build_reach(struct clr_dump *dump, struct clr_problems *p
 {
     struct clr_forward *forward;
     (void)problems;
-    CLR_TRY(build_forward(dump, job, &forward, error));
-    enum clr_status status =
-        clr_reach_build(forward, dump->roots->precise, dump->roots->precise_count,
-                        dump->roots->conservative, dump->roots->conservative_count, job,
-                        &dump->reach, error);
+    CLR_TRY(build_forward(dump, CLR_WITH_SLOTS, job, &forward, error));
+    enum clr_status status = clr_reach_build(
+        forward, dump->roots->precise, dump->roots->precise_count, dump->roots->conservative,
+        dump->roots->conservative_count, job, &dump->reach, error);
     clr_forward_destroy(forward);
     return status;
 }
@@ -273,14 +283,17 @@ static void drop_dominators(struct clr_dump *dump)
     clr_dominators_deinit(&dump->dominators);
 }
 
+struct sizing {
+    const struct clr_ref_map *refs;
+    struct clr_job *job;
+    enum clr_status status;
+    struct clr_error *error;
+};
+
 static void fill_sizes(void *context, uint64_t *out)
 {
-    const struct clr_dump *dump = context;
-    struct clr_object_scan scan;
-    struct clr_object object;
-    clr_object_scan_start(&scan, dump->heap, 0, clr_heap_count(dump->heap), false);
-    while (clr_object_scan_next(&scan, &object))
-        out[object.number] = object.size;
+    struct sizing *sizing = context;
+    sizing->status = clr_heap_sizes(sizing->refs, sizing->job, out, sizing->error);
 }
 
 static uint32_t *numbers_of(const struct clr_root_object *roots, size_t count)
@@ -296,16 +309,18 @@ static enum clr_status build_dominators(struct clr_dump *dump, struct clr_proble
 {
     struct clr_forward *forward;
     (void)problems;
-    CLR_TRY(build_forward(dump, job, &forward, error));
-    clr_forward_drop_slots(forward);
+    CLR_TRY(build_forward(dump, CLR_WITHOUT_SLOTS, job, &forward, error));
     uint32_t *first = numbers_of(dump->roots->precise, dump->roots->precise_count);
     uint32_t *second = numbers_of(dump->roots->conservative, dump->roots->conservative_count);
     struct clr_root_numbers roots = {first, dump->roots->precise_count, second,
                                      dump->roots->conservative_count};
-    enum clr_status status =
-        first && second ? clr_dominators_build(&forward->edges, &roots, fill_sizes, dump, job,
-                                               &dump->dominators, error)
-                        : no_memory(error);
+    struct sizing sizing = {.refs = dump->refs, .job = job, .error = error};
+    enum clr_status status = first && second
+                                 ? clr_dominators_build(&forward->edges, &roots, fill_sizes,
+                                                        &sizing, job, &dump->dominators, error)
+                                 : no_memory(error);
+    if (status == CLR_OK)
+        status = sizing.status; /* on failure the part is dropped again */
     clr_free(first);
     clr_free(second);
     clr_forward_destroy(forward);
@@ -362,6 +377,10 @@ void clr_dump_close(struct clr_dump *dump)
     clr_map_deinit(&dump->strays);
     if (dump->field_paths_free)
         dump->field_paths_free(dump->field_paths);
+    if (dump->layouts_free)
+        dump->layouts_free(dump->layouts);
+    if (dump->type_index_free)
+        dump->type_index_free(dump->type_index);
     clr_free(dump->threads);
     clr_runtime_close(dump->runtime);
     clr_process_close(dump->process);

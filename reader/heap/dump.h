@@ -21,10 +21,10 @@
 
 enum clr_part_bit {
     CLR_OPEN = 0,
-    CLR_PART_RUNTIME = 1,  /* a runtime was found and its contracts are bound */
-    CLR_PART_GC = 2,       /* heaps and segments are read */
-    CLR_PART_INDEX = 4,    /* the walk: object index, statistics, problems, list of all types */
-    CLR_PART_POSTINGS = 8, /* objects by type */
+    CLR_PART_RUNTIME = 1,     /* a runtime was found and its contracts are bound */
+    CLR_PART_GC = 2,          /* heaps and segments are read */
+    CLR_PART_INDEX = 4,       /* the walk: object index, statistics, problems, list of all types */
+    CLR_PART_POSTINGS = 8,    /* objects by type */
     CLR_PART_REVERSE = 16,    /* slots by target */
     CLR_PART_REACH = 32,      /* distance from a root, and the edge that leads there */
     CLR_PART_DOMINATORS = 64, /* dominators and retained sizes */
@@ -47,26 +47,31 @@ struct clr_dump {
     size_t handle_count;
     struct clr_finalizable *finalizers;
     size_t finalizer_count;
-    struct clr_ref_map *refs;   /* REFS */
-    struct clr_links *links;    /* REVERSE */
-    struct clr_roots *roots;    /* ROOTS */
-    struct clr_reach reach;     /* REACH */
+    struct clr_ref_map *refs;         /* REFS */
+    struct clr_links *links;          /* REVERSE */
+    struct clr_roots *roots;          /* ROOTS */
+    struct clr_reach reach;           /* REACH */
     struct clr_dominators dominators; /* DOMINATORS */
     struct clr_dominated dominated;   /* DOMINATED */
-    struct clr_map strays;      /* slots of refs that were reported */
-    /* What layers above heap keep with the dump; clr_dump_close frees it with the given function. */
+    struct clr_map strays;            /* slots of refs that were reported */
+    /* What layers above heap keep with the dump; clr_dump_close frees it with the given function.
+     */
     struct clr_field_paths *field_paths;
     void (*field_paths_free)(struct clr_field_paths *);
-    unsigned built; /* parts */
-    struct clr_error no_runtime, no_gc; /* why, when these could not be opened */
+    struct clr_type_index *type_index;
+    void (*type_index_free)(struct clr_type_index *);
+    struct clr_layouts *layouts;
+    void (*layouts_free)(struct clr_layouts *);
+    unsigned built;                             /* parts */
+    struct clr_error no_runtime, no_gc;         /* why, when these could not be opened */
     struct clr_error no_handles, no_finalizers; /* the same, once HANDLES is built */
     /* What the layer above keeps with the dump; clr_dump_close calls above_free(above) first. */
     void *above;
     void (*above_free)(void *above);
 };
 
-/* Opens the process and its runtime. A core without .NET is an error; a core whose runtime cannot be
- * served opens, and tables of the runtime say why. Takes over OPTIONS' memory on success. */
+/* Opens the process and its runtime. A core without .NET is an error; a core whose runtime cannot
+ * be served opens, and tables of the runtime say why. Takes over OPTIONS' memory on success. */
 enum clr_status clr_dump_open(const char *path, struct clr_options *options, struct clr_job *job,
                               struct clr_dump **dump, struct clr_error *error);
 void clr_dump_close(struct clr_dump *dump);

@@ -6,6 +6,7 @@
 #define CLR_HEAP_FORWARD_H
 
 #include "heap/edges.h"
+#include "heap/links.h"
 #include "heap/refs.h"
 #include "heap/units.h"
 
@@ -17,17 +18,23 @@
 struct clr_forward {
     const struct clr_ref_map *map;
     struct clr_edges edges;
-    struct clr_wide slots; /* ids, beside edges.targets */
+    struct clr_wide slots; /* ids, beside edges.targets; none without CLR_WITH_SLOTS */
+    struct clr_strays strays; /* slots that hold no object, bytes that are not saved */
 };
+
+enum clr_with_slots { CLR_WITHOUT_SLOTS, CLR_WITH_SLOTS };
 
 /* SKIP: numbers, ascending, of objects whose member and element edges are left out (arrays of
  * statics). On failure nothing is left. */
 enum clr_status clr_forward_build(const struct clr_ref_map *map, const uint32_t *skip,
-                                  size_t skip_count, struct clr_job *job,
-                                  struct clr_forward **forward, struct clr_error *error);
+                                  size_t skip_count, enum clr_with_slots with_slots,
+                                  struct clr_job *job, struct clr_forward **forward,
+                                  struct clr_error *error);
 void clr_forward_destroy(struct clr_forward *forward);
-/* The slots are not needed for dominators: gives their memory back. */
-void clr_forward_drop_slots(struct clr_forward *forward);
+
+/* The sizes of all objects, by number: what dominators add up. Parts of the heap in parallel. */
+enum clr_status clr_heap_sizes(const struct clr_ref_map *map, struct clr_job *job, uint64_t *sizes,
+                               struct clr_error *error);
 
 /* The edge with an id: address of its slot, and the whole row. */
 uint64_t clr_edge_address(const struct clr_ref_map *map, uint64_t id);

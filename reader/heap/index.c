@@ -9,8 +9,8 @@
  *
  * Bits and rank lie in one cache line, so that a random look-up costs one miss. A rank in a line of
  * its own and bits in another cost two; a sorted array of addresses costs eight bytes an object
- * instead of one and a half, and several misses. Memory: 1.5 bytes per 64 bytes of saved heap; never
- * more, whatever headers claim.
+ * instead of one and a half, and several misses. Memory: 1.5 bytes per 64 bytes of saved heap;
+ * never more, whatever headers claim.
  *
  * address -> number: page, range, entry: rank + bits below.
  * number -> address: sample, binary search for the last entry whose rank is not above the number,
@@ -45,7 +45,8 @@ static enum clr_status no_memory(struct clr_error *error)
     return clr_fail(error, CLR_NOMEM, 0, "out of memory for the object index");
 }
 
-/* --- Ranges ------------------------------------------------------------------------------------- */
+/* --- Ranges -------------------------------------------------------------------------------------
+ */
 
 static size_t first_run_behind(const struct clr_run *runs, size_t count, uint64_t address)
 {
@@ -106,8 +107,8 @@ static bool make_pages(struct clr_heap *heap)
         return false;
     heap->page_count = (size_t)pages;
     for (size_t page = 0, range = 0; page <= pages; page++) {
-        while (range < heap->range_count &&
-               heap->ranges[range].end <= (base + page) << CLR_PAGE_SHIFT)
+        while (range < heap->range_count && heap->ranges[range].end <= (base + page)
+                                                                           << CLR_PAGE_SHIFT)
             range++;
         heap->pages[page] = (uint32_t)range;
     }
@@ -166,7 +167,8 @@ void clr_index_destroy(struct clr_heap *heap)
     clr_free_large(heap->entries, heap->entry_count + 1, sizeof *heap->entries);
 }
 
-/* --- Ranks -------------------------------------------------------------------------------------- */
+/* --- Ranks --------------------------------------------------------------------------------------
+ */
 
 static enum clr_status count_entries(struct clr_heap *heap, struct clr_job *job,
                                      struct clr_error *error)
@@ -208,7 +210,8 @@ enum clr_status clr_index_finish(struct clr_heap *heap, struct clr_job *job,
     return CLR_OK;
 }
 
-/* --- Look-up ------------------------------------------------------------------------------------ */
+/* --- Look-up ------------------------------------------------------------------------------------
+ */
 
 bool clr_number(const struct clr_heap *heap, uint64_t address, uint32_t *number)
 {
@@ -302,7 +305,8 @@ uint64_t clr_address(const struct clr_heap *heap, uint32_t number)
                       (unsigned)__builtin_ctzll(bits));
 }
 
-/* --- Reading objects ---------------------------------------------------------------------------- */
+/* --- Reading objects ----------------------------------------------------------------------------
+ */
 
 /* Bytes that are looked at in one go; more would only be copied when the core is not mapped. */
 enum { PIECE = 1 << 20 };
@@ -333,8 +337,8 @@ static void enter(struct clr_object_scan *scan)
 {
     const struct clr_heap *heap = scan->heap;
     const struct clr_index_range *range = &heap->ranges[scan->range];
-    scan->base = range->start + ((scan->entry - range->first) * CLR_ENTRY_UNITS
-                                 << heap->unit_shift);
+    scan->base =
+        range->start + ((scan->entry - range->first) * CLR_ENTRY_UNITS << heap->unit_shift);
     scan->segment = range->segment;
 }
 
@@ -412,7 +416,8 @@ bool clr_object_scan_next(struct clr_object_scan *scan, struct clr_object *objec
         address = scan->base + ((uint64_t)bit << heap->unit_shift);
         object->number = (uint32_t)--scan->next;
     } else {
-        address = scan->base + ((uint64_t)(unsigned)__builtin_ctzll(scan->bits) << heap->unit_shift);
+        address =
+            scan->base + ((uint64_t)(unsigned)__builtin_ctzll(scan->bits) << heap->unit_shift);
         scan->bits &= scan->bits - 1;
         object->number = (uint32_t)scan->next++;
     }
@@ -431,10 +436,9 @@ bool clr_object_scan_next(struct clr_object_scan *scan, struct clr_object *objec
     object->type = type;
     object->shape = scan->shape;
     object->segment = scan->segment;
-    object->size = clr_round_up(scan->type_base + components * scan->type_component,
-                                heap->word == 8 ? 8
-                                                : clr_segment_alignment(
-                                                      heap, &heap->gc->segments[scan->segment]));
+    object->size = clr_round_up(
+        scan->type_base + components * scan->type_component,
+        heap->word == 8 ? 8 : clr_segment_alignment(heap, &heap->gc->segments[scan->segment]));
     return true;
 }
 
@@ -458,7 +462,8 @@ bool clr_object_containing(const struct clr_heap *heap, uint64_t address, uint32
     return true;
 }
 
-/* --- Postings ----------------------------------------------------------------------------------- */
+/* --- Postings -----------------------------------------------------------------------------------
+ */
 
 static enum clr_status scatter(const struct clr_heap *heap, uint32_t *numbers,
                                const uint64_t *starts, uint64_t *next, struct clr_job *job,
@@ -470,8 +475,8 @@ static enum clr_status scatter(const struct clr_heap *heap, uint32_t *numbers,
     clr_object_scan_start(&scan, heap, 0, heap->count, false);
     while (clr_object_scan_next(&scan, &object)) {
         if (object.number % step == 0)
-            CLR_TRY(clr_job_poll(job, "sorting objects by type", object.number, heap->count,
-                                 error));
+            CLR_TRY(
+                clr_job_poll(job, "sorting objects by type", object.number, heap->count, error));
         if (next[object.shape] == starts[object.shape + 1])
             return clr_fail(error, CLR_IO, object.address,
                             "the core was changed while it was read: the object at 0x%llx has "

@@ -13,9 +13,9 @@
 
 /* A MethodTable that was checked, with the tally of its objects: one cache line. */
 struct clr_cell {
-    uint64_t type;      /* 0: the cell is free */
-    uint32_t base;      /* bytes; rounded up where no component is added */
-    uint32_t component; /* 0: all objects have the same size */
+    uint64_t type;                   /* 0: the cell is free */
+    uint32_t base;                   /* bytes; rounded up where no component is added */
+    uint32_t component;              /* 0: all objects have the same size */
     uint64_t count, total, min, max; /* the last three only if sizes differ (or are kept anyway) */
     uint32_t flags;
     uint32_t raw_base; /* as the MethodTable has it */
@@ -94,9 +94,9 @@ struct clr_index_range {
 
 enum {
     CLR_ENTRY_UNITS = 64,
-    CLR_PAGE_SHIFT = 22,   /* ranges are found by a table over pages of 4 MiB ... */
+    CLR_PAGE_SHIFT = 22,     /* ranges are found by a table over pages of 4 MiB ... */
     CLR_PAGES_MAX = 1 << 18, /* ... if the whole spans less than 2^40 bytes */
-    CLR_SAMPLE_SHIFT = 6,  /* where each 64th object is */
+    CLR_SAMPLE_SHIFT = 6,    /* where each 64th object is */
 };
 
 /* What a scan needs of a shape. */
@@ -110,7 +110,7 @@ struct clr_heap {
     const struct clr_process *process;
     const struct clr_gc *gc;
     uint8_t word, unit_shift;
-    bool native;           /* 8-byte words in this machine's byte order */
+    bool native; /* 8-byte words in this machine's byte order */
     bool swapped;
     uint64_t unmask;       /* low bits of the MethodTable word that belong to the GC */
     uint32_t count_offset; /* of the number of components */
@@ -134,7 +134,7 @@ struct clr_heap {
 
     uint64_t *types;
     size_t type_count;
-    uint32_t *postings; /* count numbers, by shape */
+    uint32_t *postings;       /* count numbers, by shape */
     uint64_t *posting_starts; /* shape_count + 1 */
 };
 

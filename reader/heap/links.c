@@ -16,10 +16,13 @@
 #include <stdlib.h>
 
 #include "base/alloc.h"
+#include "heap/sweep.h"
 
 enum {
-    BLOCK_SHIFT = 22,               /* units in a block of targets */
-    PART_BYTES = 4 << 20,           /* of heap, a part for a worker */
+    BLOCK_SHIFT = 22,     /* units in a block of targets */
+    PART_BYTES = 4 << 20, /* of heap, a part for a worker ... */
+    MOST_PARTS = 2048,    /* ... unless there would be more parts than this */
+    AHEAD = 16,           /* slots between asking the cache for something and using it */
 };
 #define BLOCK_MASK (((uint64_t)1 << BLOCK_SHIFT) - 1)
 
@@ -72,7 +75,9 @@ enum clr_status clr_heap_parts(const struct clr_heap *heap, uint32_t **firsts, s
                                struct clr_error *error)
 {
     const size_t entry_bytes = (size_t)CLR_ENTRY_UNITS << heap->unit_shift;
-    const size_t step = PART_BYTES / entry_bytes;
+    size_t step = PART_BYTES / entry_bytes;
+    if (heap->entry_count / step >= MOST_PARTS)
+        step = heap->entry_count / MOST_PARTS + 1;
     size_t most = heap->entry_count / step + 2, count = 0;
     uint32_t *list = clr_alloc(most + 1, sizeof *list);
     if (!list)
@@ -90,85 +95,113 @@ enum clr_status clr_heap_parts(const struct clr_heap *heap, uint32_t **firsts, s
 
 /* --- Passes ------------------------------------------------------------------------------------- */
 
-struct part_result {
-    struct clr_stray *strays;
-    size_t stray_count, stray_room;
-    uint64_t missing_bytes, missing_address;
-};
-
 struct build {
     const struct clr_heap *heap;
     const struct clr_ref_map *map;
     struct clr_links *links;
     uint32_t *firsts;
     size_t parts, blocks;
-    uint64_t *places; /* part * blocks + block: counts, then where the next slot goes */
+    uint64_t *places; /* part * blocks + block: where the next slot goes */
+    uint32_t *counts; /* the same: how many are still to come */
     uint64_t *block_starts; /* blocks + 1 */
     uint64_t *pairs;
     uint64_t pair_count;
-    struct part_result *results; /* by part, then by block */
+    struct clr_strays *strays; /* by part, then by block */
 };
 
-static bool stray(struct part_result *result, uint64_t slot, uint64_t value)
+/* What a sweep writes to. */
+struct sweep {
+    struct build *build;
+    uint64_t *places;
+    uint32_t *counts;
+    struct clr_strays *strays;
+    bool overflows;
+};
+
+void clr_stray_add(struct clr_strays *strays, uint64_t slot, uint64_t value, uint64_t length)
 {
-    if (!clr_grow(&result->strays, result->stray_count, &result->stray_room,
-                  sizeof *result->strays))
-        return false;
-    result->strays[result->stray_count++] = (struct clr_stray){slot, value};
+    if (clr_grow(&strays->rows, strays->count, &strays->room, sizeof *strays->rows))
+        strays->rows[strays->count++] = (struct clr_stray){slot, value, length};
+    else
+        strays->failed = true;
+}
+
+CLR_SWEPT bool every_object(void *context, uint32_t number)
+{
+    (void)context, (void)number;
     return true;
 }
 
-static void missing(void *context, uint64_t address, uint64_t length)
+CLR_SWEPT void no_slot(void *context, uint64_t unit, uint32_t target)
 {
-    struct part_result *result = context;
-    if (result->missing_bytes == 0)
-        result->missing_address = address;
-    result->missing_bytes += length;
+    (void)context, (void)unit, (void)target;
+}
+
+static void count_missing(void *context, uint64_t address, uint64_t length)
+{
+    clr_stray_add(((struct sweep *)context)->strays, address, 0, length);
+}
+
+CLR_SWEPT void count_slot(void *context, uint64_t slot, uint64_t value)
+{
+    struct sweep *s = context;
+    uint64_t unit = clr_unit(s->build->heap, value);
+    if (unit == CLR_NO_UNIT)
+        clr_stray_add(s->strays, clr_unit_address(s->build->heap, slot), value, 0);
+    else
+        s->overflows |= ++s->counts[unit >> BLOCK_SHIFT] == 0;
 }
 
 static enum clr_status count_part(void *context, unsigned worker, size_t part,
                                   struct clr_error *error)
 {
     struct build *b = context;
-    uint64_t *counts = &b->places[part * b->blocks], slot, value;
-    struct clr_ref_scan scan;
-    struct clr_object object;
-    (void)worker, (void)error;
-    clr_ref_scan_start(&scan, b->map, b->firsts[part], b->firsts[part + 1]);
-    scan.missing = missing;
-    scan.context = &b->results[part];
-    while (clr_object_scan_next(&scan.objects, &object)) {
-        clr_ref_scan_object(&scan, &object);
-        while (clr_ref_scan_slot(&scan, &slot, &value)) {
-            uint64_t unit = clr_unit(b->heap, value);
-            if (unit != CLR_NO_UNIT)
-                counts[unit >> BLOCK_SHIFT]++;
-        }
+    struct sweep s = {.build = b, .counts = &b->counts[part * b->blocks],
+                      .strays = &b->strays[part]};
+    const struct clr_sweeper sweeper = {every_object, count_slot, no_slot, count_missing};
+    (void)worker;
+    clr_sweep(b->map, b->firsts[part], b->firsts[part + 1], &s, sweeper);
+    if (s.overflows)
+        return clr_fail(error, CLR_UNSUPPORTED, 0,
+                        "a part of the heap has more than 2^32 references: this version cannot "
+                        "index them");
+    return s.strays->failed ? no_memory(error) : CLR_OK;
+}
+
+CLR_SWEPT void collect_slot(void *context, uint64_t slot, uint64_t value)
+{
+    struct sweep *s = context;
+    uint64_t unit = clr_unit(s->build->heap, value);
+    if (unit == CLR_NO_UNIT)
+        return;
+    uint64_t block = unit >> BLOCK_SHIFT;
+    if (s->counts[block]-- == 0) {
+        s->counts[block] = 0;
+        s->overflows = true;
+    } else {
+        s->build->pairs[s->places[block]++] = slot << BLOCK_SHIFT | (unit & BLOCK_MASK);
     }
-    return CLR_OK;
+}
+
+static enum clr_status changed(struct clr_error *error)
+{
+    return clr_fail(error, CLR_IO, 0,
+                    "the core was changed while it was read: an object has other references than "
+                    "before");
 }
 
 static enum clr_status collect_part(void *context, unsigned worker, size_t part,
                                     struct clr_error *error)
 {
     struct build *b = context;
-    uint64_t *places = &b->places[part * b->blocks], slot, value;
-    struct clr_ref_scan scan;
-    struct clr_object object;
+    struct sweep s = {.build = b, .places = &b->places[part * b->blocks],
+                      .counts = &b->counts[part * b->blocks]};
+    const struct clr_sweeper sweeper = {every_object, collect_slot, no_slot, NULL};
     (void)worker;
-    clr_ref_scan_start(&scan, b->map, b->firsts[part], b->firsts[part + 1]);
-    while (clr_object_scan_next(&scan.objects, &object)) {
-        clr_ref_scan_object(&scan, &object);
-        while (clr_ref_scan_slot(&scan, &slot, &value)) {
-            uint64_t unit = clr_unit(b->heap, value);
-            if (unit != CLR_NO_UNIT)
-                b->pairs[places[unit >> BLOCK_SHIFT]++] =
-                    clr_unit(b->heap, slot) << BLOCK_SHIFT | (unit & BLOCK_MASK);
-            else if (!stray(&b->results[part], slot, value))
-                return no_memory(error);
-        }
-    }
-    return CLR_OK;
+    clr_sweep(b->map, b->firsts[part], b->firsts[part + 1], &s, sweeper);
+    for (size_t block = 0; block < b->blocks; block++)
+        s.overflows |= s.counts[block] != 0;
+    return s.overflows ? changed(error) : CLR_OK;
 }
 
 /* Counts become places: block by block, in a block part by part. */
@@ -178,38 +211,51 @@ static void place_parts(struct build *b)
     for (size_t block = 0; block < b->blocks; block++) {
         b->block_starts[block] = sum;
         for (size_t part = 0; part < b->parts; part++) {
-            uint64_t count = b->places[part * b->blocks + block];
             b->places[part * b->blocks + block] = sum;
-            sum += count;
+            sum += b->counts[part * b->blocks + block];
         }
     }
     b->block_starts[b->blocks] = sum;
     b->pair_count = sum;
 }
 
-static bool pair_number(const struct build *b, size_t block, uint64_t pair, uint32_t *number)
+static inline bool pair_number(const struct build *b, size_t block, uint64_t pair,
+                               uint32_t *number)
 {
-    return clr_unit_number(b->heap, (uint64_t)block << BLOCK_SHIFT | (pair & BLOCK_MASK), number);
+    return clr_unit_number(b->heap, (uint64_t)block << BLOCK_SHIFT | (pair & BLOCK_MASK), number) &&
+           !clr_ref_is_free(b->map, *number);
+}
+
+static inline void expect_pair(const struct build *b, size_t block, uint64_t pair)
+{
+    uint64_t unit = (uint64_t)block << BLOCK_SHIFT | (pair & BLOCK_MASK);
+    __builtin_prefetch(&b->heap->entries[unit / CLR_ENTRY_UNITS]);
 }
 
 static enum clr_status count_block(void *context, unsigned worker, size_t block,
                                    struct clr_error *error)
 {
     struct build *b = context;
-    struct part_result *result = &b->results[b->parts + block];
+    const uint64_t end = b->block_starts[block + 1];
+    uint32_t *rest = b->links->rows.rest;
     (void)worker;
-    for (uint64_t i = b->block_starts[block]; i < b->block_starts[block + 1]; i++) {
+    for (uint64_t i = b->block_starts[block]; i < end; i++) {
         uint32_t number;
         uint64_t value;
+        if (i + AHEAD < end)
+            expect_pair(b, block, b->pairs[i + AHEAD]);
         if (pair_number(b, block, b->pairs[i], &number)) {
-            if (b->links->rows.rest[number]++ == UINT32_MAX)
+            if (rest[number]++ == UINT32_MAX)
                 return clr_fail(error, CLR_UNSUPPORTED, clr_address(b->heap, number),
                                 "object 0x%llx has more than 2^32 references to it",
                                 (unsigned long long)clr_address(b->heap, number));
             continue;
         }
         uint64_t slot = clr_unit_address(b->heap, b->pairs[i] >> BLOCK_SHIFT);
-        if (!clr_read_word(b->heap->process, slot, &value) || !stray(result, slot, value))
+        if (!clr_read_word(b->heap->process, slot, &value))
+            return changed(error);
+        clr_stray_add(&b->strays[b->parts + block], slot, value, 0);
+        if (b->strays[b->parts + block].failed)
             return no_memory(error);
     }
     return CLR_OK;
@@ -220,9 +266,12 @@ static enum clr_status fill_block(void *context, unsigned worker, size_t block,
 {
     struct build *b = context;
     struct clr_offsets *rows = &b->links->rows;
+    const uint64_t first = b->block_starts[block];
     (void)worker, (void)error;
-    for (uint64_t i = b->block_starts[block + 1]; i-- > b->block_starts[block];) {
+    for (uint64_t i = b->block_starts[block + 1]; i-- > first;) {
         uint32_t number;
+        if (i >= first + AHEAD)
+            expect_pair(b, block, b->pairs[i - AHEAD]);
         if (pair_number(b, block, b->pairs[i], &number))
             clr_wide_set(&b->links->slots,
                          rows->base[number >> CLR_OFFSETS_SHIFT] + --rows->rest[number],
@@ -237,28 +286,24 @@ static int by_slot(const void *a, const void *b)
     return (x->slot > y->slot) - (x->slot < y->slot);
 }
 
-static enum clr_status gather(struct build *b, struct clr_error *error)
+enum clr_status clr_strays_gather(struct clr_strays *parts, size_t count, struct clr_strays *all,
+                                  struct clr_error *error)
 {
-    struct clr_links *links = b->links;
-    size_t count = 0;
-    for (size_t i = 0; i < b->parts + b->blocks; i++) {
-        struct part_result *result = &b->results[i];
-        count += result->stray_count;
-        if (links->missing_bytes == 0)
-            links->missing_address = result->missing_address;
-        links->missing_bytes += result->missing_bytes;
-    }
-    if (!(links->strays = clr_alloc(count, sizeof *links->strays)))
+    for (size_t i = 0; i < count; i++)
+        all->room += parts[i].count;
+    if (all->room && !(all->rows = clr_alloc(all->room, sizeof *all->rows))) {
+        all->room = 0;
         return no_memory(error);
-    for (size_t i = 0; i < b->parts + b->blocks; i++) {
-        struct part_result *result = &b->results[i];
-        if (result->stray_count)
-            memcpy(links->strays + links->stray_count, result->strays,
-                   result->stray_count * sizeof *result->strays);
-        links->stray_count += result->stray_count;
     }
-    if (count)
-        qsort(links->strays, count, sizeof *links->strays, by_slot);
+    for (size_t i = 0; i < count; i++) {
+        if (parts[i].count)
+            memcpy(all->rows + all->count, parts[i].rows, parts[i].count * sizeof *all->rows);
+        all->count += parts[i].count;
+        clr_free(parts[i].rows);
+        parts[i] = (struct clr_strays){0};
+    }
+    if (all->count)
+        qsort(all->rows, all->count, sizeof *all->rows, by_slot);
     return CLR_OK;
 }
 
@@ -276,6 +321,10 @@ static enum clr_status add_extras(struct clr_links *links, struct clr_error *err
 {
     const struct clr_ref_map *map = links->map;
     const struct clr_heap *heap = map->heap;
+    struct clr_object_scan scan;
+    struct clr_object object;
+    struct clr_ref ref;
+    bool allocated = false;
     links->dependents = clr_alloc(map->dependent_count, sizeof *links->dependents);
     if (!links->dependents)
         return no_memory(error);
@@ -286,8 +335,14 @@ static enum clr_status add_extras(struct clr_links *links, struct clr_error *err
     }
     links->ref_count += map->dependent_count;
     for (size_t i = 0; i < heap->shape_count; i++)
-        if (map->allocator[i] != 0)
+        if (map->allocator[i] != 0 && map->has_unswept)
+            allocated = true; /* some may be dead: they have to be looked at */
+        else if (map->allocator[i] != 0)
             links->ref_count += heap->shapes[i].object_count;
+    clr_object_scan_start(&scan, heap, 0, allocated ? heap->count : 0, false);
+    while (clr_object_scan_next(&scan, &object))
+        links->ref_count += map->allocator[object.shape] != 0 &&
+                            clr_ref_allocator(map, object.number, &ref);
     return CLR_OK;
 }
 
@@ -298,8 +353,9 @@ static enum clr_status run(struct build *b, struct clr_job *job, struct clr_erro
     CLR_TRY(clr_heap_parts(b->heap, &b->firsts, &b->parts, error));
     b->blocks = (size_t)(clr_units(b->heap) >> BLOCK_SHIFT) + 1;
     if (!(b->places = clr_alloc(b->parts, b->blocks * sizeof *b->places)) ||
+        !(b->counts = clr_alloc(b->parts, b->blocks * sizeof *b->counts)) ||
         !(b->block_starts = clr_alloc(b->blocks + 1, sizeof *b->block_starts)) ||
-        !(b->results = clr_alloc(b->parts + b->blocks, sizeof *b->results)))
+        !(b->strays = clr_alloc(b->parts + b->blocks, sizeof *b->strays)))
         return no_memory(error);
     CLR_TRY(clr_job_run(job, "counting references", b->parts, count_part, b, error));
     place_parts(b);
@@ -314,7 +370,7 @@ static enum clr_status run(struct build *b, struct clr_job *job, struct clr_erro
         return no_memory(error);
     CLR_TRY(clr_job_run(job, "sorting references", b->blocks, fill_block, b, error));
     links->ref_count = total;
-    CLR_TRY(gather(b, error));
+    CLR_TRY(clr_strays_gather(b->strays, b->parts + b->blocks, &links->strays, error));
     return add_extras(links, error);
 }
 
@@ -328,10 +384,11 @@ enum clr_status clr_links_build(const struct clr_ref_map *map, struct clr_job *j
     b.links->map = map;
     enum clr_status status = run(&b, job, error);
     clr_free_large(b.pairs, b.pair_count, sizeof *b.pairs);
-    for (size_t i = 0; b.results && i < b.parts + b.blocks; i++)
-        clr_free(b.results[i].strays);
-    clr_free(b.results);
+    for (size_t i = 0; b.strays && i < b.parts + b.blocks; i++)
+        clr_free(b.strays[i].rows);
+    clr_free(b.strays);
     clr_free(b.places);
+    clr_free(b.counts);
     clr_free(b.block_starts);
     clr_free(b.firsts);
     if (status != CLR_OK) {
@@ -349,7 +406,7 @@ void clr_links_destroy(struct clr_links *links)
     clr_offsets_free(&links->rows);
     clr_wide_free(&links->slots);
     clr_free(links->dependents);
-    clr_free(links->strays);
+    clr_free(links->strays.rows);
     clr_free(links);
 }
 
@@ -369,25 +426,21 @@ void clr_link_scan_start(struct clr_link_scan *scan, const struct clr_links *lin
             high = middle;
     }
     scan->dependent = low;
+    for (size_t i = 0; i < links->map->heap->shape_count; i++)
+        scan->has_allocated |= links->map->allocator[i] == number + 1;
+    if (scan->has_allocated)
+        clr_object_scan_start(&scan->objects, links->map->heap, 0, links->map->heap->count, false);
 }
 
-/* Allocator edges: all objects of the shapes whose allocator this is. Rare: loaded plugins. */
+/* Allocator edges: from all objects of the shapes whose allocator this is. Rare: loaded plugins. */
 static bool next_allocator(struct clr_link_scan *scan, struct clr_ref *ref)
 {
     const struct clr_ref_map *map = scan->links->map;
-    const struct clr_heap *heap = map->heap;
     struct clr_object object;
-    for (; scan->shape < heap->shape_count; scan->shape++, scan->in_shape = false) {
-        if (map->allocator[scan->shape] != scan->number + 1)
-            continue;
-        if (!scan->in_shape) {
-            clr_object_scan_start(&scan->objects, heap, 0, heap->count, false);
-            scan->in_shape = true;
-        }
-        while (clr_object_scan_next(&scan->objects, &object))
-            if (object.shape == scan->shape)
-                return clr_ref_allocator(map, object.number, ref);
-    }
+    while (scan->has_allocated && clr_object_scan_next(&scan->objects, &object))
+        if (map->allocator[object.shape] == scan->number + 1 &&
+            clr_ref_allocator(map, object.number, ref))
+            return true;
     return false;
 }
 

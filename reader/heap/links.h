@@ -13,9 +13,15 @@
 #include "heap/refs.h"
 #include "heap/units.h"
 
-/* A slot whose value is no object: kept aside, so that both directions agree. */
+/* A slot whose value is no object: kept aside, so that both directions agree. Or, with value 0, LENGTH
+ * bytes of an object that are not saved: their references are unknown. */
 struct clr_stray {
-    uint64_t slot, value;
+    uint64_t slot, value, length;
+};
+struct clr_strays {
+    struct clr_stray *rows;
+    size_t count, room;
+    bool failed; /* memory ran out */
 };
 
 struct clr_links {
@@ -24,10 +30,7 @@ struct clr_links {
     struct clr_wide slots;    /* units, ascending in each row */
     struct clr_dependent *dependents; /* by (target, source, slot) */
     uint64_t ref_count;       /* rows of the table refs */
-    struct clr_stray *strays; /* by slot */
-    size_t stray_count;
-    uint64_t missing_bytes;   /* of objects, not saved: their references are unknown */
-    uint64_t missing_address; /* the first such place */
+    struct clr_strays strays; /* by slot */
 };
 
 /* JOB: workers, progress, cancel. On failure nothing is left. */
@@ -41,10 +44,8 @@ struct clr_link_scan {
     uint32_t number;
     uint64_t next, end;  /* slots */
     size_t dependent;
-    uint32_t shape;      /* allocator edges: shape and object under way */
-    uint32_t object, object_end;
+    bool has_allocated;  /* allocator edges lead here: from objects of some shapes */
     struct clr_object_scan objects;
-    bool in_shape;
 };
 void clr_link_scan_start(struct clr_link_scan *scan, const struct clr_links *links,
                          uint32_t number);
@@ -56,6 +57,11 @@ enum clr_status clr_offsets_sum(struct clr_offsets *offsets, uint64_t *total,
                                 struct clr_error *error);
 bool clr_offsets_alloc(struct clr_offsets *offsets, uint32_t rows);
 void clr_offsets_free(struct clr_offsets *offsets);
+
+/* What parts of a build met, put together in the order of slots; the parts' own are freed. */
+enum clr_status clr_strays_gather(struct clr_strays *parts, size_t count, struct clr_strays *all,
+                                  struct clr_error *error);
+void clr_stray_add(struct clr_strays *strays, uint64_t slot, uint64_t value, uint64_t length);
 
 /* Splits the objects of a heap into parts of about equal bytes, for workers: fills *FIRSTS with the
  * first number of each part and one past the last object. Freed with clr_free. */

@@ -9,7 +9,11 @@
 
 #include "base/alloc.h"
 
-enum { POLL_OBJECTS = 1 << 15 };
+enum {
+    POLL_OBJECTS = 1 << 15,
+    AHEAD = 6, /* objects between asking the cache for something and using it */
+    TARGETS_AHEAD = 6,
+};
 
 struct search {
     const struct clr_forward *forward;
@@ -28,6 +32,26 @@ static bool comes_first(const struct search *s, uint64_t a, uint64_t b)
     return clr_edge_address(s->forward->map, a) < clr_edge_address(s->forward->map, b);
 }
 
+/* Asks for what the objects that come next in the queue will look at, each step a stage earlier. */
+static inline void expect(const struct search *s)
+{
+    const struct clr_edges *edges = &s->forward->edges;
+    uint32_t left = s->tail - s->head;
+    if (left > 3 * AHEAD)
+        __builtin_prefetch(&edges->offsets.rest[s->queue[s->head + 3 * AHEAD]]);
+    if (left > 2 * AHEAD) {
+        uint64_t first = clr_offset_at(&edges->offsets, s->queue[s->head + 2 * AHEAD]);
+        __builtin_prefetch(&edges->targets[first]);
+        __builtin_prefetch(&s->forward->slots.low[first]);
+    }
+    if (left > AHEAD) {
+        uint64_t first = clr_offset_at(&edges->offsets, s->queue[s->head + AHEAD]);
+        uint64_t end = clr_offset_at(&edges->offsets, s->queue[s->head + AHEAD] + 1);
+        for (uint64_t e = first; e < end && e < first + TARGETS_AHEAD; e++)
+            __builtin_prefetch(&s->reach->distance[edges->targets[e]], 1);
+    }
+}
+
 static enum clr_status spread(struct search *s, uint32_t part, struct clr_error *error)
 {
     const struct clr_edges *edges = &s->forward->edges;
@@ -39,6 +63,7 @@ static enum clr_status spread(struct search *s, uint32_t part, struct clr_error 
             return clr_fail(error, CLR_UNSUPPORTED, 0, "a path of more than 2^31 references");
         next |= part;
         uint64_t end = clr_offset_at(&edges->offsets, from + 1);
+        expect(s);
         for (uint64_t e = clr_offset_at(&edges->offsets, from); e < end; e++) {
             uint32_t to = edges->targets[e];
             if (distance[to] == CLR_UNREACHED) {

@@ -9,6 +9,8 @@
 
 #include <stdlib.h>
 
+#include "base/alloc.h"
+#include "heap/links.h"
 #include "heap/units.h"
 #include "runtime/loader.h"
 #include "runtime/types.h"
@@ -23,6 +25,45 @@ const char *clr_ref_kind_text(enum clr_ref_kind kind)
 }
 
 /* --- The map ------------------------------------------------------------------------------------ */
+
+struct free_search {
+    struct clr_ref_map *map;
+    uint32_t *firsts;
+};
+
+static enum clr_status find_free_part(void *context, unsigned worker, size_t part,
+                                      struct clr_error *error)
+{
+    const struct free_search *search = context;
+    struct clr_object_scan scan;
+    struct clr_object object;
+    (void)worker, (void)error;
+    clr_object_scan_start(&scan, search->map->heap, search->firsts[part],
+                          search->firsts[part + 1], false);
+    while (clr_object_scan_next(&scan, &object))
+        if (object.shape == 0) /* parts share words */
+            __atomic_fetch_or(&search->map->free_bits[object.number >> 6],
+                              (uint64_t)1 << (object.number & 63), __ATOMIC_RELAXED);
+    return CLR_OK;
+}
+
+static enum clr_status find_free(struct clr_ref_map *map, struct clr_job *job,
+                                 struct clr_error *error)
+{
+    struct free_search search = {.map = map};
+    const struct clr_shape *shapes;
+    size_t parts;
+    if (clr_heap_shapes(map->heap, &shapes) == 0 || shapes[0].object_count == 0)
+        return CLR_OK;
+    map->free_bits = clr_alloc(((size_t)clr_heap_count(map->heap) >> 6) + 1, sizeof *map->free_bits);
+    if (!map->free_bits)
+        return clr_fail(error, CLR_NOMEM, 0, "out of memory for the references of the heap");
+    CLR_TRY(clr_heap_parts(map->heap, &search.firsts, &parts, error));
+    enum clr_status status =
+        clr_job_run(job, "looking for free blocks", parts, find_free_part, &search, error);
+    clr_free(search.firsts);
+    return status;
+}
 
 static enum clr_status read_shapes(struct clr_ref_map *map, struct clr_problems *problems,
                                    struct clr_error *error)
@@ -53,8 +94,13 @@ static enum clr_status read_shapes(struct clr_ref_map *map, struct clr_problems 
         uint64_t allocator = clr_type_allocator(map->runtime, &type);
         uint64_t object = allocator ? clr_allocator_object(map->runtime, allocator) : 0;
         uint32_t number;
-        if (object != 0 && clr_number(map->heap, object, &number))
+        if (object != 0 && clr_number(map->heap, object, &number) && !clr_ref_is_free(map, number))
             map->allocator[i] = number + 1;
+        else if (object != 0)
+            clr_problem_of(problems, CLR_ERROR, "refs", allocator, true, object, 0,
+                           "loader allocator 0x%llx: its object 0x%llx is not on the heap; the "
+                           "edges to it are missing",
+                           (unsigned long long)allocator, (unsigned long long)object);
     }
     return CLR_OK;
 }
@@ -65,6 +111,14 @@ static int by_source(const void *a, const void *b)
     if (x->source != y->source)
         return x->source < y->source ? -1 : 1;
     return (x->slot > y->slot) - (x->slot < y->slot);
+}
+
+/* Whether a background GC has found the object dead and not swept it yet: it has no edges. */
+static bool is_dead(const struct clr_ref_map *map, const struct clr_object *object)
+{
+    return map->has_unswept &&
+           clr_gc_unswept_dead(map->gc, map->runtime, &map->gc->segments[object->segment],
+                               object->address);
 }
 
 static enum clr_status read_dependents(struct clr_ref_map *map, const struct clr_handle *handles,
@@ -79,10 +133,12 @@ static enum clr_status read_dependents(struct clr_ref_map *map, const struct clr
         return clr_fail(error, CLR_NOMEM, 0, "out of memory for the dependent handles");
     for (size_t i = 0; i < count; i++) {
         struct clr_dependent *edge = &map->dependents[map->dependent_count];
+        struct clr_object source;
         if (handles[i].kind != CLR_HANDLE_DEPENDENT || handles[i].secondary == 0)
             continue;
         if (!clr_number(map->heap, handles[i].object, &edge->source) ||
-            !clr_number(map->heap, handles[i].secondary, &edge->target)) {
+            !clr_number(map->heap, handles[i].secondary, &edge->target) ||
+            clr_ref_is_free(map, edge->source) || clr_ref_is_free(map, edge->target)) {
             clr_problem_of(problems, CLR_ERROR, "refs", 0, true, handles[i].address, 0,
                            "dependent handle 0x%llx: 0x%llx or 0x%llx is no object",
                            (unsigned long long)handles[i].address,
@@ -90,6 +146,8 @@ static enum clr_status read_dependents(struct clr_ref_map *map, const struct clr
                            (unsigned long long)handles[i].secondary);
             continue;
         }
+        if (!clr_object_read(map->heap, edge->source, &source) || is_dead(map, &source))
+            continue;
         edge->slot = handles[i].secondary_slot;
         map->dependent_count++;
     }
@@ -98,10 +156,29 @@ static enum clr_status read_dependents(struct clr_ref_map *map, const struct clr
     return CLR_OK;
 }
 
+static bool make_plans(struct clr_ref_map *map)
+{
+    const struct clr_shape *shapes;
+    size_t count = clr_heap_shapes(map->heap, &shapes);
+    if (!(map->plans = clr_alloc(count, sizeof *map->plans)))
+        return false;
+    for (size_t i = 0; i < count; i++)
+        map->plans[i] = (struct clr_ref_plan){
+            .runs = map->pool.runs ? map->pool.runs + map->slots[i].first : NULL,
+            .slots = &map->slots[i],
+            .run_count = map->slots[i].count,
+            .base_size = shapes[i].base_size,
+            .component_size = shapes[i].component_size,
+            .allocator = map->allocator[i],
+            .kind = (uint8_t)map->slots[i].kind};
+    return true;
+}
+
 enum clr_status clr_ref_map_create(const struct clr_heap *heap, const struct clr_runtime *runtime,
                                    const struct clr_gc *gc, const struct clr_handle *handles,
                                    size_t handle_count, struct clr_problems *problems,
-                                   struct clr_ref_map **out, struct clr_error *error)
+                                   struct clr_job *job, struct clr_ref_map **out,
+                                   struct clr_error *error)
 {
     enum { BACKGROUND_SWEEP = 1 };
     struct clr_ref_map *map = clr_alloc(1, sizeof *map);
@@ -112,9 +189,13 @@ enum clr_status clr_ref_map_create(const struct clr_heap *heap, const struct clr
     map->runtime = runtime;
     map->gc = gc;
     map->has_unswept = gc->background && gc->state == BACKGROUND_SWEEP;
-    enum clr_status status = read_shapes(map, problems, error);
+    enum clr_status status = find_free(map, job, error);
+    if (status == CLR_OK)
+        status = read_shapes(map, problems, error);
     if (status == CLR_OK)
         status = read_dependents(map, handles, handle_count, problems, error);
+    if (status == CLR_OK && !make_plans(map))
+        status = clr_fail(error, CLR_NOMEM, 0, "out of memory for the references of the heap");
     if (status != CLR_OK) {
         clr_ref_map_destroy(map);
         return status;
@@ -130,13 +211,15 @@ void clr_ref_map_destroy(struct clr_ref_map *map)
     clr_free(map->slots);
     clr_free(map->allocator);
     clr_free(map->dependents);
+    clr_free(map->plans);
+    clr_free(map->free_bits);
     clr_slot_pool_deinit(&map->pool);
     clr_free(map);
 }
 
 /* --- Slots of one object ------------------------------------------------------------------------ */
 
-static bool look(struct clr_ref_scan *scan, uint64_t address, uint64_t need)
+static inline bool look(struct clr_ref_scan *scan, uint64_t address, uint64_t need)
 {
     uint64_t got;
     if (address >= scan->piece_start && address - scan->piece_start <= scan->piece_size &&
@@ -160,9 +243,7 @@ void clr_ref_scan_object(struct clr_ref_scan *scan, const struct clr_object *obj
     scan->walk.run = scan->walk.end = NULL;
     scan->walk.kind = CLR_SLOTS_NONE;
     scan->component = 0;
-    scan->dead = map->has_unswept &&
-                 clr_gc_unswept_dead(map->gc, map->runtime, &map->gc->segments[object->segment],
-                                     object->address);
+    scan->dead = is_dead(map, object);
     if (slots->kind == CLR_SLOTS_NONE || scan->dead)
         return;
     if (shape->component_size != 0) {
@@ -171,6 +252,8 @@ void clr_ref_scan_object(struct clr_ref_scan *scan, const struct clr_object *obj
             components = clr_load_u32(scan->piece + (object->address - scan->piece_start) +
                                           heap->count_offset,
                                       heap->swapped);
+        else if (!clr_read_u32(heap->process, object->address + heap->count_offset, &components))
+            components = 0; /* the walk has read it: only a changing file gets here */
         raw += (uint64_t)components * shape->component_size;
         scan->component = shape->component_size;
         scan->data = object->address + shape->base_size - heap->word;
@@ -181,30 +264,43 @@ void clr_ref_scan_object(struct clr_ref_scan *scan, const struct clr_object *obj
 /* A stretch of the object that is not saved: told once, and passed over. */
 static void pass_over(struct clr_ref_scan *scan)
 {
-    uint64_t word = scan->map->heap->word, end = scan->slot + scan->left * word, saved;
-    if (!clr_next_saved(scan->map->heap->process, scan->slot + 1, &saved) || saved > end)
-        saved = end;
-    uint64_t skipped = (saved - scan->slot + word - 1) / word;
-    if (skipped > scan->left)
-        skipped = scan->left;
+    struct clr_slot_walk *walk = &scan->walk;
+    uint64_t word = scan->map->heap->word, start = scan->slot, end = start + scan->left * word, saved;
+    uint64_t last = scan->object.address + walk->limit; /* of the object */
+    if (!clr_next_saved(scan->map->heap->process, start + 1, &saved) || saved > last)
+        saved = last;
+    uint64_t skipped = (saved - start + word - 1) / word;
+    if (saved < end || walk->kind != CLR_SLOTS_REPEATED) {
+        if (skipped > scan->left)
+            skipped = scan->left;
+        scan->slot += skipped * word;
+        scan->left -= skipped;
+        saved = scan->slot;
+    } else { /* on to the element that has saved bytes again, or to the end */
+        uint64_t elements = (saved - scan->object.address - walk->element) / walk->stride;
+        walk->element += elements * walk->stride;
+        if (elements != 0)
+            walk->run = walk->begin;
+        scan->left = 0;
+    }
     if (scan->missing)
-        scan->missing(scan->context, scan->slot, skipped * word);
-    scan->slot += skipped * word;
-    scan->left -= skipped;
+        scan->missing(scan->context, start, saved - start);
 }
 
-bool clr_ref_scan_slot(struct clr_ref_scan *scan, uint64_t *slot, uint64_t *value)
+static inline bool next_slot(struct clr_ref_scan *scan, uint64_t *slot, uint64_t *value)
 {
     const struct clr_heap *heap = scan->map->heap;
     for (;;) {
         while (scan->left > 0) {
-            if (!look(scan, scan->slot, heap->word)) {
+            uint64_t word;
+            if (look(scan, scan->slot, heap->word)) {
+                const uint8_t *p = scan->piece + (scan->slot - scan->piece_start);
+                word = heap->native ? clr_load_word(p, 8, false)
+                                    : clr_load_word(p, heap->word, heap->swapped);
+            } else if (!clr_read_word(heap->process, scan->slot, &word)) { /* else: in two pieces */
                 pass_over(scan);
                 continue;
             }
-            const uint8_t *p = scan->piece + (scan->slot - scan->piece_start);
-            uint64_t word = heap->native ? clr_load_word(p, 8, false)
-                                         : clr_load_word(p, heap->word, heap->swapped);
             uint64_t at = scan->slot;
             scan->slot += heap->word;
             scan->left--;
@@ -222,9 +318,14 @@ bool clr_ref_scan_slot(struct clr_ref_scan *scan, uint64_t *slot, uint64_t *valu
     }
 }
 
+bool clr_ref_scan_slot(struct clr_ref_scan *scan, uint64_t *slot, uint64_t *value)
+{
+    return next_slot(scan, slot, value);
+}
+
 /* --- Edges -------------------------------------------------------------------------------------- */
 
-static void describe(const struct clr_heap *heap, const struct clr_object *source, uint64_t slot,
+static inline void describe(const struct clr_heap *heap, const struct clr_object *source, uint64_t slot,
                      struct clr_ref *ref)
 {
     const struct clr_shape *shape = &heap->shapes[source->shape];
@@ -239,8 +340,13 @@ static void describe(const struct clr_heap *heap, const struct clr_object *sourc
     if (shape->is_array && shape->component_size != 0) {
         uint64_t data = source->address + shape->base_size - heap->word;
         ref->kind = CLR_REF_ELEMENT;
-        ref->element = (slot - data) / shape->component_size;
-        ref->within = (slot - data) % shape->component_size;
+        if (shape->component_size == heap->word) { /* references: no division */
+            ref->element = (slot - data) >> heap->unit_shift;
+            ref->within = (slot - data) & (heap->word - 1);
+        } else {
+            ref->element = (slot - data) / shape->component_size;
+            ref->within = (slot - data) % shape->component_size;
+        }
     }
 }
 
@@ -281,7 +387,8 @@ size_t clr_dependent_index(const struct clr_ref_map *map, const struct clr_ref *
 bool clr_ref_allocator(const struct clr_ref_map *map, uint32_t source, struct clr_ref *ref)
 {
     struct clr_object object;
-    if (!clr_object_read(map->heap, source, &object) || map->allocator[object.shape] == 0)
+    if (!clr_object_read(map->heap, source, &object) || map->allocator[object.shape] == 0 ||
+        is_dead(map, &object))
         return false;
     describe_extra(map->heap, CLR_REF_LOADER_ALLOCATOR, source, map->allocator[object.shape] - 1, 0,
                    ref);
@@ -294,10 +401,47 @@ bool clr_ref_at(const struct clr_ref_map *map, uint64_t slot, uint32_t source_nu
     struct clr_object source;
     if (!clr_object_read(map->heap, source_number, &source) ||
         !clr_read_word(map->heap->process, slot, &ref->target) ||
-        !clr_number(map->heap, ref->target, &ref->target_number))
+        !clr_number(map->heap, ref->target, &ref->target_number) ||
+        clr_ref_is_free(map, ref->target_number))
         return false;
     describe(map->heap, &source, slot, ref);
     return true;
+}
+
+/* Whether the word at OFFSET of an object of RAW bytes is one of its slots. */
+static bool is_slot(const struct clr_ref_map *map, const struct clr_slots *slots, uint64_t raw,
+                    uint64_t offset)
+{
+    struct clr_slot_walk walk;
+    uint64_t from, count, word = map->heap->word;
+    if (slots->kind == CLR_SLOTS_NONE)
+        return false;
+    clr_slot_walk_start(&walk, slots, &map->pool, raw, (uint8_t)word);
+    if (slots->kind == CLR_SLOTS_REPEATED && offset >= slots->start) /* to the element */
+        walk.element += (offset - slots->start) / slots->stride * slots->stride;
+    for (uint32_t i = 0; i < slots->count && clr_slot_walk_next(&walk, &from, &count); i++)
+        if (offset >= from && (offset - from) % word == 0 && (offset - from) / word < count)
+            return true;
+    return false;
+}
+
+bool clr_ref_in_object(const struct clr_ref_map *map, uint32_t number, uint64_t address,
+                       struct clr_ref *ref)
+{
+    const struct clr_heap *heap = map->heap;
+    struct clr_object object;
+    uint32_t components = 0;
+    if (!clr_object_read(heap, number, &object) || is_dead(map, &object))
+        return false;
+    if (address == object.address)
+        return clr_ref_allocator(map, number, ref);
+    const struct clr_shape *shape = &heap->shapes[object.shape];
+    if (shape->component_size != 0 &&
+        !clr_read_u32(heap->process, object.address + heap->count_offset, &components))
+        return false;
+    uint64_t raw = shape->base_size + (uint64_t)components * shape->component_size;
+    return is_slot(map, &map->slots[object.shape], raw, address - object.address) &&
+           clr_ref_at(map, address, number, ref);
 }
 
 void clr_ref_scan_start(struct clr_ref_scan *scan, const struct clr_ref_map *map, uint32_t first,
@@ -316,16 +460,23 @@ void clr_ref_scan_start(struct clr_ref_scan *scan, const struct clr_ref_map *map
     scan->dependent = low;
 }
 
+/* Whether dependent edges of object NUMBER come next; those of objects before it are passed. */
+static inline bool has_dependents(struct clr_ref_scan *scan, uint32_t number)
+{
+    const struct clr_ref_map *map = scan->map;
+    while (scan->dependent < map->dependent_count &&
+           map->dependents[scan->dependent].source < number)
+        scan->dependent++;
+    return scan->dependent < map->dependent_count &&
+           map->dependents[scan->dependent].source == number;
+}
+
 /* The edges of the current object that are in no slot of it. */
 static bool next_extra(struct clr_ref_scan *scan, struct clr_ref *ref)
 {
     const struct clr_ref_map *map = scan->map;
     uint32_t number = scan->object.number;
-    while (scan->dependent < map->dependent_count &&
-           map->dependents[scan->dependent].source < number)
-        scan->dependent++;
-    if (scan->dependent < map->dependent_count &&
-        map->dependents[scan->dependent].source == number)
+    if (has_dependents(scan, number))
         return clr_ref_dependent(map, &map->dependents[scan->dependent++], ref);
     if (!scan->allocator_done && map->allocator[scan->object.shape] != 0) {
         scan->allocator_done = true;
@@ -338,8 +489,11 @@ bool clr_ref_scan_next(struct clr_ref_scan *scan, struct clr_ref *ref)
 {
     for (;;) {
         uint64_t slot, value;
-        while (scan->in_object && clr_ref_scan_slot(scan, &slot, &value)) {
-            if (clr_number(scan->map->heap, value, &ref->target_number)) {
+        while (scan->in_object && next_slot(scan, &slot, &value)) {
+            uint64_t unit = clr_unit(scan->map->heap, value);
+            if (unit != CLR_NO_UNIT &&
+                clr_unit_number(scan->map->heap, unit, &ref->target_number) &&
+                !clr_ref_is_free(scan->map, ref->target_number)) {
                 ref->target = value;
                 describe(scan->map->heap, &scan->object, slot, ref);
                 return true;
@@ -350,10 +504,15 @@ bool clr_ref_scan_next(struct clr_ref_scan *scan, struct clr_ref *ref)
         if (scan->in_object && !scan->dead && next_extra(scan, ref))
             return true;
         struct clr_object object;
-        if (!clr_object_scan_next(&scan->objects, &object)) {
-            scan->in_object = false;
-            return false;
-        }
+        const struct clr_ref_plan *plan;
+        do {
+            if (!clr_object_scan_next(&scan->objects, &object)) {
+                scan->in_object = false;
+                return false;
+            }
+            plan = &scan->map->plans[object.shape];
+        } while (plan->kind == CLR_SLOTS_NONE && plan->allocator == 0 &&
+                 !has_dependents(scan, object.number));
         scan->in_object = true;
         scan->allocator_done = false;
         clr_ref_scan_object(scan, &object);

@@ -7,7 +7,7 @@
  *   loader_allocator   from an object of a collectible type to the managed allocator of that type;
  *                      it has no slot, the source's own address stands for one
  *
- * A slot that holds no object's address is no edge: it is reported once, as a problem of area refs.
+ * A slot that holds no object's address (that of a free block is none) is no edge: it is reported once, as a problem of area refs.
  */
 #ifndef CLR_HEAP_REFS_H
 #define CLR_HEAP_REFS_H
@@ -24,6 +24,15 @@ struct clr_dependent {
     uint64_t slot;
 };
 
+/* What a loop over all objects needs of a shape, in one place. */
+struct clr_ref_plan {
+    const struct clr_slot_run *runs;
+    const struct clr_slots *slots;
+    uint32_t run_count, base_size, component_size;
+    uint32_t allocator; /* as in clr_ref_map */
+    uint8_t kind;       /* enum clr_slots_kind */
+};
+
 /* What the edges of a dump are read with: GCDescs decoded by shape, the edges that are in no object.
  * Immutable; any thread may read. */
 struct clr_ref_map {
@@ -33,16 +42,25 @@ struct clr_ref_map {
     struct clr_slots *slots; /* by shape */
     struct clr_slot_pool pool;
     uint32_t *allocator; /* by shape: number + 1 of the allocator's object, 0: no such edge */
-    struct clr_dependent *dependents; /* by (source, slot) */
+    struct clr_ref_plan *plans; /* by shape: the same once more */
+    struct clr_dependent *dependents; /* by (source, slot); of sources that have edges */
     size_t dependent_count;
+    uint64_t *free_bits; /* by number: free blocks, which no edge leads to; NULL: there are none */
     bool has_unswept; /* a background GC was sweeping: dead objects have no edges */
 };
+
+/* Whether NUMBER is a free block. */
+static inline bool clr_ref_is_free(const struct clr_ref_map *map, uint32_t number)
+{
+    return map->free_bits && (map->free_bits[number >> 6] >> (number & 63) & 1) != 0;
+}
 
 /* HANDLES may be NULL where they cannot be read (a problem tells of it). */
 enum clr_status clr_ref_map_create(const struct clr_heap *heap, const struct clr_runtime *runtime,
                                    const struct clr_gc *gc, const struct clr_handle *handles,
                                    size_t handle_count, struct clr_problems *problems,
-                                   struct clr_ref_map **map, struct clr_error *error);
+                                   struct clr_job *job, struct clr_ref_map **map,
+                                   struct clr_error *error);
 void clr_ref_map_destroy(struct clr_ref_map *map);
 
 struct clr_ref {
@@ -84,6 +102,11 @@ bool clr_ref_scan_next(struct clr_ref_scan *scan, struct clr_ref *ref);
  * SLOT is its address. Stops at the end of object scan->object; start each with clr_ref_scan_object. */
 void clr_ref_scan_object(struct clr_ref_scan *scan, const struct clr_object *object);
 bool clr_ref_scan_slot(struct clr_ref_scan *scan, uint64_t *slot, uint64_t *value);
+
+/* Fills REF for the edge whose slot is at ADDRESS in object NUMBER (its allocator edge stands at the
+ * object's own address); false if no edge is there. No look at the other slots. */
+bool clr_ref_in_object(const struct clr_ref_map *map, uint32_t number, uint64_t address,
+                       struct clr_ref *ref);
 
 /* Fills REF for a member or element slot at SLOT of object SOURCE_NUMBER, by reading it. */
 bool clr_ref_at(const struct clr_ref_map *map, uint64_t slot, uint32_t source_number,

@@ -3,32 +3,34 @@
  *
  * From the place where an object was lost the walk looks at every unit. Memory that is no object
  * start can look like one: a field may hold the address of a MethodTable (System.RuntimeType has
- * one), and free space is full of what was there before. What is asked of a candidate, from cheap to
- * dear:
+ * one), and free space is full of what was there before. What is asked of a candidate, from cheap
+ * to dear:
  *
  *   1. its word is a MethodTable, without a bit that only a running GC sets, of a type that can
  *      have instances, and its size fits;
  *   2. its header word can be one: on 64-bit the half before the sync-block value is padding, and
  *      one bit of that value is never set outside a GC;
- *   3. its references are null, or aligned and in a segment: a false object that lies over true ones
- *      has their MethodTables in its slots;
- *   4. sizes lead from it over several objects, or to the end of the segment, or to a hole;
+ *   3. its references are null, or aligned and in a segment: a false object that lies over true
+ * ones has their MethodTables in its slots;
+ *   4. sizes lead from it over several objects, or to the end of the segment, or to a hole, or to
+ * an object whose type is not saved;
  *   5. no better candidate lies inside it. Chains that begin at different places fall in with each
- *      other soon, so 4 alone does not tell true from false. But a false object covers true ones: of
- *      two chains that meet, the one with more objects on the way is the true one, because each
- *      of its members is a word that had to be a MethodTable; if both have as many, the later. A
- *      free block is exempt: what it covers is dead.
+ *      other soon, so 4 alone does not tell true from false. But a false object covers true ones:
+ * of two chains that meet, the one with more objects on the way is the true one, because each of
+ * its members is a word that had to be a MethodTable. If both have as many, the one whose type is
+ * met more often behind: types stand together. A free block is exempt: what it covers is dead.
  *
  * All of this reads nothing but the dump, so the answer does not depend on the order of the walk.
  */
 #include "heap/resync.h"
 
 enum {
-    PIECE = 1 << 20,      /* bytes that are looked at in one go */
-    CHAIN = 8,            /* objects that have to follow */
-    MEET = 64,            /* objects within which two chains meet, or never */
-    COVERED = 64 << 10,   /* bytes of a candidate that are searched for better ones */
-    SLOTS = 64,           /* references of a candidate that are looked at */
+    PIECE = 1 << 20,    /* bytes that are looked at in one go */
+    CHAIN = 3,          /* objects that have to be there */
+    MEET = 64,          /* objects within which two chains meet, or never */
+    NEIGHBOURS = 256,   /* objects whose types decide between two that are alike else */
+    COVERED = 64 << 10, /* bytes of a candidate that are searched for better ones */
+    SLOTS = 64,         /* references of a candidate that are looked at */
 };
 
 enum clr_status clr_walker_init(struct clr_walker *walker, struct clr_heap *heap,
@@ -120,8 +122,23 @@ static bool header_fits(const struct clr_walker *walker, uint64_t address)
     if (clr_read_u32(heap->process, address - sizeof value, &value) &&
         (value & (uint32_t)NEVER_SET))
         return false;
-    return heap->word != 8 ||
-           !clr_read_u32(heap->process, address - 2 * sizeof value, &padding) || padding == 0;
+    return heap->word != 8 || !clr_read_u32(heap->process, address - 2 * sizeof value, &padding) ||
+           padding == 0;
+}
+
+/* Whether the word of what is no object for us can be a MethodTable that is not saved: the process
+ * has memory around there, and the dump has not. */
+static bool type_is_unsaved(const struct clr_walker *walker, uint64_t address,
+                            const struct clr_measured *object)
+{
+    const struct clr_heap *heap = walker->heap;
+    const struct clr_run *runs;
+    size_t count = clr_process_runs(heap->process, &runs);
+    uint64_t type = object->word & ~heap->unmask;
+    return object->what == CLR_MEASURED_NO_TYPE && count != 0 &&
+           (type == object->word || heap->gc->in_progress) && type > runs[0].start &&
+           type < runs[count - 1].end && clr_saved_bytes(heap->process, type, type + 1) == 0 &&
+           header_fits(walker, address);
 }
 
 /* Whether the first references of an object can be references. */
@@ -139,8 +156,7 @@ static enum clr_status references_fit(struct clr_walker *walker, uint64_t addres
         !clr_type_read(heap->runtime, object->cell->type, &type))
         return CLR_OK;
     walker->slots.count = 0;
-    enum clr_status status =
-        clr_slots_read(heap->runtime, &type, &walker->slots, &slots, &unread);
+    enum clr_status status = clr_slots_read(heap->runtime, &type, &walker->slots, &slots, &unread);
     if (status == CLR_NOMEM)
         return clr_fail(walker->error, CLR_NOMEM, 0, "%s", unread.text);
     if (status != CLR_OK)
@@ -186,7 +202,8 @@ enum clr_status clr_resync_chain(struct clr_walker *walker, uint64_t address, ui
     *holds = false;
     for (int i = 0; i < CHAIN && address != limit; i++) {
         CLR_TRY(clr_walker_measure(walker, address, limit, &object));
-        if (object.what == CLR_MEASURED_UNSAVED && i > 0)
+        if (i > 0 &&
+            (object.what == CLR_MEASURED_UNSAVED || type_is_unsaved(walker, address, &object)))
             break;
         if (object.what != CLR_MEASURED_OBJECT)
             return CLR_OK;
@@ -196,13 +213,36 @@ enum clr_status clr_resync_chain(struct clr_walker *walker, uint64_t address, ui
     return CLR_OK;
 }
 
-/* Whether the chain from INNER, inside the object at OUTER of SIZE bytes, falls in with the chain
- * behind it, and has at least as many objects up to there. */
-static enum clr_status is_better(struct clr_walker *walker, uint64_t inner, uint64_t outer,
-                                 uint64_t size, uint64_t limit, bool *better)
+/* Whether the objects from ADDRESS on are of type INNER at least as often as of type OUTER. */
+static enum clr_status is_commoner(struct clr_walker *walker, uint64_t address, uint64_t limit,
+                                   uint64_t inner, uint64_t outer, bool *commoner)
 {
-    uint64_t a = outer + size, b = inner;
-    int on_a = 1, on_b = 0;
+    struct clr_measured object;
+    int inners = 0, outers = 0;
+    for (int i = 0; i < NEIGHBOURS && address != limit; i++) {
+        CLR_TRY(clr_walker_measure(walker, address, limit, &object));
+        if (object.what != CLR_MEASURED_OBJECT)
+            break;
+        inners += object.cell->type == inner;
+        outers += object.cell->type == outer;
+        address += object.size;
+    }
+    *commoner = inners >= outers;
+    return CLR_OK;
+}
+
+/* A place where an object may begin. */
+struct candidate {
+    uint64_t address, size, type;
+};
+
+/* Whether INNER, which lies in OUTER, is the better candidate: their chains meet, and there are
+ * more objects on its way. */
+static enum clr_status is_better(struct clr_walker *walker, const struct candidate *inner,
+                                 const struct candidate *outer, uint64_t limit, bool *better)
+{
+    uint64_t a = outer->address + outer->size, b = inner->address + inner->size;
+    int on_a = 1, on_b = 1;
     struct clr_measured object;
     *better = false;
     while (a != b) {
@@ -211,7 +251,8 @@ static enum clr_status is_better(struct clr_walker *walker, uint64_t inner, uint
             return CLR_OK;
         CLR_TRY(clr_walker_measure(walker, *behind, limit, &object));
         if (object.what != CLR_MEASURED_OBJECT) {
-            *better = behind == &a;
+            *better = behind == &a && object.what != CLR_MEASURED_UNSAVED &&
+                      !type_is_unsaved(walker, a, &object);
             return CLR_OK;
         }
         if (behind == &a)
@@ -220,7 +261,9 @@ static enum clr_status is_better(struct clr_walker *walker, uint64_t inner, uint
             on_b++;
         *behind += object.size;
     }
-    *better = on_b >= on_a;
+    if (on_a == on_b)
+        return is_commoner(walker, a, limit, inner->type, outer->type, better);
+    *better = on_b > on_a;
     return CLR_OK;
 }
 
@@ -233,17 +276,19 @@ enum clr_status clr_resync_accept(struct clr_walker *walker, uint64_t address, u
     CLR_TRY(resembles(walker, address, limit, &object, &is_free, &fits));
     if (!fits)
         return CLR_OK;
+    const struct candidate outer = {address, object.size, object.cell->type};
     CLR_TRY(clr_resync_chain(walker, address, limit, &holds));
     if (!holds)
         return CLR_OK;
-    uint64_t size = object.size, searched = size < COVERED ? size : COVERED;
+    uint64_t searched = outer.size < COVERED ? outer.size : COVERED;
     const uint64_t unit = (uint64_t)1 << walker->heap->unit_shift;
     for (uint64_t offset = unit; offset < searched && !is_free; offset += unit) {
         bool better;
         CLR_TRY(resembles(walker, address + offset, limit, &other, &other_is_free, &fits));
         if (!fits)
             continue;
-        CLR_TRY(is_better(walker, address + offset, address, size, limit, &better));
+        const struct candidate inner = {address + offset, other.size, other.cell->type};
+        CLR_TRY(is_better(walker, &inner, &outer, limit, &better));
         if (better)
             return CLR_OK;
     }

@@ -33,7 +33,8 @@ void clr_walker_deinit(struct clr_walker *walker);
 /* Turns to a segment (another part of it counts). */
 void clr_walker_enter(struct clr_walker *walker, struct clr_cells *cells,
                       const struct clr_segment *segment);
-/* Makes walker->bytes hold NEED bytes from ADDRESS on, in one piece; false if they are not there. */
+/* Makes walker->bytes hold NEED bytes from ADDRESS on, in one piece; false if they are not there.
+ */
 bool clr_walker_look(struct clr_walker *walker, uint64_t address, uint64_t need);
 
 enum clr_measured_what {

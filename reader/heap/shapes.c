@@ -23,10 +23,10 @@
 #include "runtime/loader.h"
 
 enum {
-    FIRST_ROOM = 1024,     /* cells */
-    ABSTRACT = 0x80,       /* CorTypeAttr */
-    BARE_DEPTH = 32,       /* base types without a saved class that are followed */
-    HANDLE_TYPE_DESC = 2,  /* bit of a TypeHandle: no MethodTable */
+    FIRST_ROOM = 1024,    /* cells */
+    ABSTRACT = 0x80,      /* CorTypeAttr */
+    BARE_DEPTH = 32,      /* base types without a saved class that are followed */
+    HANDLE_TYPE_DESC = 2, /* bit of a TypeHandle: no MethodTable */
 };
 
 static enum clr_status no_memory(struct clr_error *error)
@@ -34,7 +34,8 @@ static enum clr_status no_memory(struct clr_error *error)
     return clr_fail(error, CLR_NOMEM, 0, "out of memory for the table of types");
 }
 
-/* --- A walker's table -------------------------------------------------------------------------- */
+/* --- A walker's table --------------------------------------------------------------------------
+ */
 
 static struct clr_cell *slot_of(struct clr_cell *cells, size_t room, uint64_t type)
 {
@@ -95,8 +96,9 @@ void clr_cells_deinit(struct clr_cells *cells)
     *cells = (struct clr_cells){0};
 }
 
-/* A MethodTable whose class is not saved cannot be proved to be one. It is believed if its own words
- * are there and its base types are proved: a missing page of classes must not tear the heap. */
+/* A MethodTable whose class is not saved cannot be proved to be one. It is believed if its own
+ * words are there and its base types are proved: a missing page of classes must not tear the heap.
+ */
 static bool read_bare(const struct clr_runtime *runtime, uint64_t address, struct clr_type *type)
 {
     const struct clr_types_layout *t = &runtime->types;
@@ -107,8 +109,8 @@ static bool read_bare(const struct clr_runtime *runtime, uint64_t address, struc
             !clr_field_word(runtime, at, t->mt_parent, &parent) ||
             !clr_field_word(runtime, at, t->mt_class, &class_word))
             return false;
-        if ((class_word & 1) && !clr_read_word(runtime->process, class_word - 1 + t->mt_class,
-                                               &class_word))
+        if ((class_word & 1) &&
+            !clr_read_word(runtime->process, class_word - 1 + t->mt_class, &class_word))
             class_word = class_word - 1; /* the canonical type is not saved: no more to check */
         else if (class_word == 0 || (class_word & runtime->alignment_mask) ||
                  clr_field_word(runtime, class_word, t->class_mt, &back))
@@ -127,8 +129,8 @@ static bool read_bare(const struct clr_runtime *runtime, uint64_t address, struc
         type->component_size = type->flags & 0xffff;
     type->contains_references = (type->flags & CLR_MT_CONTAINS_POINTERS) != 0;
     type->is_collectible = (type->flags & CLR_MT_COLLECTIBLE) != 0;
-    type->kind = (type->flags & CLR_MT_IS_ARRAY_MASK) == CLR_MT_IS_ARRAY ? CLR_KIND_ARRAY
-                                                                        : CLR_KIND_CLASS;
+    type->kind =
+        (type->flags & CLR_MT_IS_ARRAY_MASK) == CLR_MT_IS_ARRAY ? CLR_KIND_ARRAY : CLR_KIND_CLASS;
     return true;
 }
 
@@ -145,18 +147,18 @@ static bool describe(const struct clr_runtime *runtime, uint64_t address, struct
     uint64_t smallest = (uint64_t)runtime->word * 3;
     if (!clr_type_read(runtime, address, &type) && !read_bare(runtime, address, &type))
         return false;
-    *cell = (struct clr_cell){.type = address,
-                              .base = type.base_size,
-                              .raw_base = type.base_size,
-                              .component = type.component_size,
-                              .flags = type.flags,
-                              .min = UINT64_MAX,
-                              .is_string = address == runtime->string_type,
-                              .is_array = type.kind == CLR_KIND_ARRAY ||
-                                          type.kind == CLR_KIND_SZARRAY,
-                              .contains_references = type.contains_references,
-                              .collectible = type.is_collectible,
-                              .has_instances = has_instances(&type)};
+    *cell =
+        (struct clr_cell){.type = address,
+                          .base = type.base_size,
+                          .raw_base = type.base_size,
+                          .component = type.component_size,
+                          .flags = type.flags,
+                          .min = UINT64_MAX,
+                          .is_string = address == runtime->string_type,
+                          .is_array = type.kind == CLR_KIND_ARRAY || type.kind == CLR_KIND_SZARRAY,
+                          .contains_references = type.contains_references,
+                          .collectible = type.is_collectible,
+                          .has_instances = has_instances(&type)};
     if (type.base_size > UINT32_MAX - runtime->word ||
         clr_round_up(type.base_size, runtime->word) < smallest)
         return false;
@@ -205,7 +207,8 @@ enum clr_status clr_cells_drain(struct clr_cells *cells, struct clr_tally **tall
     return CLR_OK;
 }
 
-/* --- The heap's shapes -------------------------------------------------------------------------- */
+/* --- The heap's shapes --------------------------------------------------------------------------
+ */
 
 static int by_type(const void *a, const void *b)
 {
@@ -273,8 +276,8 @@ static bool make_decoders(struct clr_heap *heap)
         size_t at = clr_map_hash(shape->type) & (room - 1);
         while (heap->decoders[at].type != 0)
             at = (at + 1) & (room - 1);
-        heap->decoders[at] = (struct clr_decoder){shape->type, shape->base_size,
-                                                  shape->component_size, (uint32_t)i};
+        heap->decoders[at] =
+            (struct clr_decoder){shape->type, shape->base_size, shape->component_size, (uint32_t)i};
     }
     return true;
 }
@@ -296,7 +299,9 @@ enum clr_status clr_shapes_make(struct clr_heap *heap, const struct clr_cells *t
         clr_free(sorted);
         return no_memory(error);
     }
-    heap->shapes[0] = (struct clr_shape){.type = free_type, .is_free = true, .component_size = 1,
+    heap->shapes[0] = (struct clr_shape){.type = free_type,
+                                         .is_free = true,
+                                         .component_size = 1,
                                          .base_size = (uint32_t)clr_smallest_object(heap),
                                          .flags = (uint32_t)CLR_MT_HAS_COMPONENT_SIZE | 1};
     heap->shape_count = 1;
@@ -328,7 +333,8 @@ bool clr_heap_shape_of(const struct clr_heap *heap, uint64_t type, uint32_t *sha
     return type != 0 && decoder->type == type;
 }
 
-/* --- The list of all types ----------------------------------------------------------------------- */
+/* --- The list of all types -----------------------------------------------------------------------
+ */
 
 struct type_set {
     struct clr_map seen;

@@ -23,14 +23,30 @@ static inline uint64_t clr_units(const struct clr_heap *heap)
     return (uint64_t)heap->entry_count * CLR_ENTRY_UNITS;
 }
 
+/* The range that holds ADDRESS, or NULL. */
+static inline const struct clr_index_range *clr_unit_range(const struct clr_heap *heap,
+                                                           uint64_t address)
+{
+    size_t index;
+    if (heap->pages) {
+        uint64_t page = (address >> CLR_PAGE_SHIFT) - (heap->ranges[0].start >> CLR_PAGE_SHIFT);
+        if (page >= heap->page_count)
+            return NULL;
+        index = heap->pages[page];
+        if (index < heap->range_count && address >= heap->ranges[index].end)
+            index = clr_index_range_from(heap, address); /* several ranges in one page */
+    } else {
+        index = clr_index_range_from(heap, address);
+    }
+    return index < heap->range_count && address >= heap->ranges[index].start ? &heap->ranges[index]
+                                                                             : NULL;
+}
+
 /* The unit at ADDRESS, CLR_NO_UNIT if it is not aligned or not in saved heap. */
 static inline uint64_t clr_unit(const struct clr_heap *heap, uint64_t address)
 {
-    size_t index = clr_index_range_from(heap, address);
-    if (index == heap->range_count || address & (((uint64_t)1 << heap->unit_shift) - 1))
-        return CLR_NO_UNIT;
-    const struct clr_index_range *range = &heap->ranges[index];
-    if (address < range->start)
+    const struct clr_index_range *range = clr_unit_range(heap, address);
+    if (!range || address & (((uint64_t)1 << heap->unit_shift) - 1))
         return CLR_NO_UNIT;
     return (uint64_t)range->first * CLR_ENTRY_UNITS + clr_index_unit(heap, range, address);
 }

@@ -3,8 +3,8 @@
  *
  * Objects tile a segment: where one ends (its size rounded up) the next begins, from the segment's
  * start to its end. Exceptions: an allocation context leaves a gap of unformatted memory, from its
- * pointer to its limit and one smallest object more; a page may not be saved; memory may be damaged.
- * Each byte of a segment is counted once, as object, free block, gap or unwalked.
+ * pointer to its limit and one smallest object more; a page may not be saved; memory may be
+ * damaged. Each byte of a segment is counted once, as object, free block, gap or unwalked.
  *
  *     word at an object        & ~ObjectToMethodTableUnmask: its MethodTable
  *     u32 at its count         arrays, strings and free blocks: number of components
@@ -16,8 +16,8 @@
  * damage, and may be wrong. So its result is a guess until all parts are put in order: if the part
  * before ends where this one took up, the guess was right and is kept; if not, it is dropped, and
  * the part is walked again from there. The result is that of one thread from start to end, whatever
- * was guessed. Segments of large objects are not cut: they hold few, and a search would read through
- * memory that a walk steps over.
+ * was guessed. Segments of large objects are not cut: they hold few, and a search would read
+ * through memory that a walk steps over.
  *
  * Damage. A word that is no MethodTable, or a size that leads out of the segment: the walk goes on
  * at the next address that must be an object: a MethodTable that can have instances, a header word
@@ -33,9 +33,9 @@
 #include "base/alloc.h"
 
 enum {
-    PART_SIZE = 16 << 20,   /* bytes of a part of a segment that is cut */
-    PART_WORK = 1 << 20,    /* objects or steps of a search between two looks for cancel */
-    AHEAD = 1024,           /* bytes: the next objects are asked for while this one is read */
+    PART_SIZE = 16 << 20, /* bytes of a part of a segment that is cut */
+    PART_WORK = 1 << 20,  /* objects or steps of a search between two looks for cancel */
+    AHEAD = 1024,         /* bytes: the next objects are asked for while this one is read */
 };
 
 /* Damage of one kind in one part. */
@@ -47,7 +47,7 @@ struct loss {
 struct part {
     uint64_t start, end;
     uint32_t segment;
-    bool sure;      /* begins at the start of the segment, or is walked again */
+    bool sure; /* begins at the start of the segment, or is walked again */
     bool done;
     bool searching; /* the next object is not known; also how a part that is done may end */
     bool synced;    /* an object or gap was found */
@@ -80,7 +80,8 @@ static enum clr_status no_memory(struct clr_error *error)
     return clr_fail(error, CLR_NOMEM, 0, "out of memory while walking the heap");
 }
 
-/* --- Gaps: allocation contexts that lie in a segment --------------------------------------------- */
+/* --- Gaps: allocation contexts that lie in a segment ---------------------------------------------
+ */
 
 static bool add_gaps(struct walk *walk, size_t segment_index)
 {
@@ -96,8 +97,7 @@ static bool add_gaps(struct walk *walk, size_t segment_index)
         uint64_t end = clr_round_up(context->limit, heap->word) + clr_smallest_object(heap);
         if (context->pointer < segment->start || context->pointer >= segment->end)
             continue;
-        if (context->pointer % heap->word != 0 || end > segment->end ||
-            context->pointer < behind) {
+        if (context->pointer % heap->word != 0 || end > segment->end || context->pointer < behind) {
             if (context->pointer != behind || end != behind)
                 clr_problem_of(walk->problems, CLR_WARNING, "segments", segment->address, false,
                                context->pointer, 0,
@@ -114,7 +114,8 @@ static bool add_gaps(struct walk *walk, size_t segment_index)
     return true;
 }
 
-/* --- Parts --------------------------------------------------------------------------------------- */
+/* --- Parts ---------------------------------------------------------------------------------------
+ */
 
 static bool add_part(struct walk *walk, uint32_t segment, uint64_t start, uint64_t end)
 {
@@ -124,9 +125,13 @@ static bool add_part(struct walk *walk, uint32_t segment, uint64_t start, uint64
         return false;
     while (gap < last && walk->gaps[gap].end <= start)
         gap++;
-    walk->parts[walk->part_count++] = (struct part){
-        .start = start, .end = end, .segment = segment, .sure = sure, .searching = !sure,
-        .at = start, .gap = gap};
+    walk->parts[walk->part_count++] = (struct part){.start = start,
+                                                    .end = end,
+                                                    .segment = segment,
+                                                    .sure = sure,
+                                                    .searching = !sure,
+                                                    .at = start,
+                                                    .gap = gap};
     return true;
 }
 
@@ -171,7 +176,8 @@ static enum clr_status plan(struct walk *walk, struct clr_error *error)
     return CLR_OK;
 }
 
-/* --- The inner loop ------------------------------------------------------------------------------ */
+/* --- The inner loop ------------------------------------------------------------------------------
+ */
 
 static inline void mark(struct clr_heap *heap, const struct clr_index_range *range,
                         uint64_t address)
@@ -183,9 +189,10 @@ static inline void mark(struct clr_heap *heap, const struct clr_index_range *ran
 
 /* Walks objects of known types from p->at on, as long as their headers lie in the walker's piece,
  * and none reaches past LIMIT. Stops at the first that needs more thought. */
-static inline __attribute__((always_inline)) void
-run(struct clr_walker *w, struct clr_cells *cells, struct part *p, uint64_t limit,
-    const unsigned word, const bool swapped, const uint64_t alignment)
+static inline __attribute__((always_inline)) void run(struct clr_walker *w, struct clr_cells *cells,
+                                                      struct part *p, uint64_t limit,
+                                                      const unsigned word, const bool swapped,
+                                                      const uint64_t alignment)
 {
     struct clr_heap *heap = w->heap;
     const uint64_t mask = ~heap->unmask, count_offset = heap->count_offset;
@@ -249,12 +256,13 @@ static __attribute__((noinline)) void run_other(struct clr_walker *w, struct clr
     run(w, cells, p, limit, w->heap->word, w->heap->swapped, w->alignment);
 }
 
-/* --- One part ------------------------------------------------------------------------------------ */
+/* --- One part ------------------------------------------------------------------------------------
+ */
 
 static void lose(struct part *p, bool hole, uint64_t address, uint64_t bytes)
 {
-    struct loss *loss = p->sure || p->synced ? (hole ? &p->hole : &p->bad)
-                                             : (hole ? &p->lead_hole : &p->lead_bad);
+    struct loss *loss =
+        p->sure || p->synced ? (hole ? &p->hole : &p->bad) : (hole ? &p->lead_hole : &p->lead_bad);
     if (loss->bytes == 0 && bytes != 0)
         loss->first = address;
     loss->bytes += bytes;
@@ -292,7 +300,7 @@ static enum clr_status search(const struct walk *walk, struct clr_walker *w, str
         return CLR_OK;
     }
     uint64_t limit = limit_of(walk, p), stop = limit < p->end ? limit : p->end, from = p->at;
-    while (p->at < stop && *work > 0) {
+    while (p->at<stop && * work> 0) {
         --*work;
         if (!clr_walker_look(w, p->at, 1)) {
             uint64_t next;
@@ -371,9 +379,15 @@ static enum clr_status step(const struct walk *walk, struct clr_walker *w, struc
         }
         break;
     default:
+        /* Whatever began here had the size of the smallest object at least. */
         p->searching = true;
-        lose(p, false, p->at, walk->heap->word);
-        p->at += walk->heap->word;
+        uint64_t behind = p->at + clr_smallest_object(walk->heap);
+        if (behind > limit)
+            behind = limit;
+        if (behind > p->end)
+            behind = p->end;
+        lose(p, false, p->at, behind - p->at);
+        p->at = behind;
         break;
     }
     return CLR_OK;
@@ -433,7 +447,8 @@ static enum clr_status walk_item(void *context, unsigned worker, size_t item,
     return clr_cells_drain(&w->guessed, &p->tallies, &p->tally_count, &p->tally_room, error);
 }
 
-/* --- Putting the parts together ------------------------------------------------------------------ */
+/* --- Putting the parts together ------------------------------------------------------------------
+ */
 
 static void forget(const struct walk *walk, struct part *p)
 {
@@ -471,8 +486,12 @@ static enum clr_status settle(struct walk *walk, const struct part *before, stru
         return CLR_OK;
     forget(walk, p);
     size_t gap = walk->first_gap[p->segment];
-    *p = (struct part){.start = p->start, .end = p->end, .segment = p->segment, .sure = true,
-                       .at = before->at, .gap = gap};
+    *p = (struct part){.start = p->start,
+                       .end = p->end,
+                       .segment = p->segment,
+                       .sure = true,
+                       .at = before->at,
+                       .gap = gap};
     struct clr_walker *w = &walk->walkers[0];
     w->error = error;
     while (!p->done) {
@@ -501,8 +520,7 @@ static void report(const struct walk *walk, const struct part *p)
                        p->hole.bytes,
                        "memory from 0x%llx on, in the %s segment at 0x%llx, is not in the dump: "
                        "objects that begin there are missing",
-                       (unsigned long long)p->hole.first, kind,
-                       (unsigned long long)segment->start);
+                       (unsigned long long)p->hole.first, kind, (unsigned long long)segment->start);
 }
 
 static void account(const struct walk *walk, const struct part *p)
@@ -554,7 +572,8 @@ static enum clr_status join(struct walk *walk, struct clr_error *error)
     return status;
 }
 
-/* --- The walk ------------------------------------------------------------------------------------ */
+/* --- The walk ------------------------------------------------------------------------------------
+ */
 
 static enum clr_status walk_all(struct walk *walk, struct clr_error *error)
 {
@@ -569,8 +588,8 @@ static enum clr_status walk_all(struct walk *walk, struct clr_error *error)
     for (; walk->walker_count < clr_job_threads(walk->job); walk->walker_count++)
         CLR_TRY(clr_walker_init(&walk->walkers[walk->walker_count], heap, error));
     while (!all_done) {
-        CLR_TRY(clr_job_run(walk->job, "walking the heap", walk->part_count, walk_item, walk,
-                            error));
+        CLR_TRY(
+            clr_job_run(walk->job, "walking the heap", walk->part_count, walk_item, walk, error));
         all_done = true;
         for (size_t i = 0; i < walk->part_count && all_done; i++)
             all_done = walk->parts[i].done;

@@ -22,7 +22,7 @@ struct type_paths {
 };
 
 struct clr_field_paths {
-    struct clr_type_index *types;
+    const struct clr_type_index *types; /* the dump's */
     struct clr_map by_type; /* MethodTable (arrays too) -> struct type_paths */
     struct type_paths *all;
 };
@@ -45,7 +45,6 @@ void clr_field_paths_destroy(struct clr_field_paths *paths)
         clr_free(t);
     }
     clr_map_deinit(&paths->by_type);
-    clr_type_index_destroy(paths->types);
     clr_free(paths);
 }
 
@@ -56,7 +55,7 @@ static enum clr_status ready(struct clr_dump *dump, struct clr_field_paths **pat
         struct clr_field_paths *made = clr_alloc(1, sizeof *made);
         if (!made)
             return no_memory(error);
-        enum clr_status status = clr_type_index_create(dump, &made->types, error);
+        enum clr_status status = clr_dump_type_index(dump, &made->types, error);
         if (status != CLR_OK) {
             clr_free(made);
             return status;

@@ -67,10 +67,30 @@ void clr_type_index_destroy(struct clr_type_index *index)
     clr_free(index);
 }
 
-uint64_t clr_type_by_name(const struct clr_type_index *index, const char *name, uint64_t module)
+enum clr_status clr_dump_type_index(struct clr_dump *dump, const struct clr_type_index **index,
+                                    struct clr_error *error)
 {
+    if (!dump->type_index) {
+        CLR_TRY(clr_type_index_create(dump, &dump->type_index, error));
+        dump->type_index_free = clr_type_index_destroy;
+    }
+    *index = dump->type_index;
+    return CLR_OK;
+}
+
+static uint64_t binder_of(struct clr_runtime *runtime, uint64_t address)
+{
+    const struct clr_module *module = address ? clr_module_get(runtime, address) : NULL;
+    return module ? module->binder : 0;
+}
+
+uint64_t clr_type_by_name(struct clr_runtime *runtime, const struct clr_type_index *index,
+                          const char *name, uint64_t module)
+{
+    enum { NONE, ANY, LASTING, CONTEXT };
     size_t low = 0, high = index->count;
-    uint64_t found = 0;
+    uint64_t found = 0, binder = 0;
+    int best = NONE;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
         if (strcmp(index->entries[middle].name, name) < 0)
@@ -78,12 +98,19 @@ uint64_t clr_type_by_name(const struct clr_type_index *index, const char *name, 
         else
             high = middle;
     }
+    if (low + 1 < index->count && strcmp(index->entries[low + 1].name, name) == 0)
+        binder = binder_of(runtime, module);
     for (; low < index->count && strcmp(index->entries[low].name, name) == 0; low++) {
         const struct entry *entry = &index->entries[low];
         if (entry->module == module)
             return entry->type;
-        if (found == 0 || !entry->collectible)
+        int fit = binder != 0 && binder_of(runtime, entry->module) == binder ? CONTEXT
+                  : entry->collectible                                       ? ANY
+                                                                             : LASTING;
+        if (fit > best) {
+            best = fit;
             found = entry->type;
+        }
     }
     return found;
 }
@@ -127,17 +154,127 @@ bool clr_field_type_name(struct clr_runtime *runtime, const struct clr_field *fi
     return clr_ecma_field_signature(&context, clr_metadata_blob(field->metadata, blob), text);
 }
 
+/* --- Exact types ------------------------------------------------------------------------------- */
+
+uint8_t clr_handle_element(const struct clr_runtime *runtime, uint64_t handle, uint64_t *type)
+{
+    enum { IS_DESC = 2, DESC_KIND = 0xff, TRUE_PRIMITIVE = 0x00070000 /* of the category */ };
+    struct clr_type read;
+    uint32_t flags;
+    *type = 0;
+    if (handle & IS_DESC) {
+        if (!clr_field_u32(runtime, handle & ~(uint64_t)IS_DESC, runtime->types.type_desc_flags,
+                           &flags))
+            return 0;
+        return (uint8_t)(flags & DESC_KIND);
+    }
+    if (!clr_type_read(runtime, handle, &read))
+        return 0;
+    switch (read.kind) {
+    case CLR_KIND_STRING: return CLR_ELEMENT_STRING;
+    case CLR_KIND_SZARRAY: return CLR_ELEMENT_SZARRAY;
+    case CLR_KIND_ARRAY: return CLR_ELEMENT_ARRAY;
+    case CLR_KIND_ENUM: *type = handle; return read.norm_type;
+    case CLR_KIND_STRUCT:
+        if ((read.flags & CLR_MT_CATEGORY) == TRUE_PRIMITIVE &&
+            read.norm_type != CLR_ELEMENT_TYPEDBYREF)
+            return read.norm_type;
+        *type = handle;
+        return CLR_ELEMENT_VALUETYPE;
+    default: return CLR_ELEMENT_CLASS;
+    }
+}
+
+/* The first byte of a field's type in its signature, and where it goes on. */
+static uint8_t signature_head(const struct clr_field *field, struct clr_bytes *rest)
+{
+    enum { RID = 0xffffff, SIGNATURE = 2, FIELD = 6, MODIFIERS = 64 };
+    uint32_t blob;
+    if (!field->metadata ||
+        !clr_metadata_cell(field->metadata, CLR_FIELDDEF, field->token & RID, SIGNATURE, &blob))
+        return 0;
+    *rest = clr_metadata_blob(field->metadata, blob);
+    if (clr_bytes_u8(rest) != FIELD)
+        return 0;
+    for (unsigned i = 0; i < MODIFIERS; i++) {
+        uint8_t head = clr_bytes_u8(rest);
+        if (rest->bad)
+            return 0;
+        if (head != CLR_ELEMENT_CMOD_REQD && head != CLR_ELEMENT_CMOD_OPT)
+            return head;
+        clr_metadata_compressed(rest);
+    }
+    return 0;
+}
+
+void clr_field_kind(struct clr_runtime *runtime, const struct clr_field *field,
+                    struct clr_field_kind *kind)
+{
+    struct clr_bytes rest = {0};
+    struct clr_type type;
+    enum clr_table_id table;
+    uint32_t value, rid;
+    uint64_t handle;
+    uint8_t element, head = signature_head(field, &rest);
+    *kind = (struct clr_field_kind){.element = field->element_type};
+    switch (head) {
+    case CLR_ELEMENT_STRING:
+    case CLR_ELEMENT_SZARRAY:
+    case CLR_ELEMENT_ARRAY:
+    case CLR_ELEMENT_PTR:
+    case CLR_ELEMENT_FNPTR:
+    case CLR_ELEMENT_BYREF: kind->element = head; break;
+    case CLR_ELEMENT_TYPEDBYREF: kind->element = CLR_ELEMENT_VALUETYPE; break;
+    case CLR_ELEMENT_VAR:
+        value = clr_metadata_compressed(&rest);
+        if (rest.bad || !clr_type_read(runtime, field->type, &type) ||
+            !clr_type_argument(runtime, &type, value, &handle))
+            break;
+        element = clr_handle_element(runtime, handle, &kind->type);
+        if (element != 0 && element != CLR_ELEMENT_VAR)
+            kind->element = element;
+        kind->is_named = kind->type != 0;
+        break;
+    case CLR_ELEMENT_GENERICINST:
+        kind->is_named = clr_bytes_u8(&rest) == CLR_ELEMENT_VALUETYPE;
+        break;
+    case CLR_ELEMENT_VALUETYPE:
+        kind->is_named = true;
+        value = clr_metadata_compressed(&rest);
+        if (!rest.bad && clr_metadata_type_def_or_ref(value, &table, &rid) &&
+            table == CLR_TYPEDEF && clr_type_read(runtime, field->type, &type))
+            kind->type = clr_module_type(runtime, type.module, rid);
+        break;
+    case 0: kind->is_named = field->element_type == CLR_ELEMENT_VALUETYPE; break;
+    default: break;
+    }
+    if (kind->element == CLR_ELEMENT_VAR || kind->element == CLR_ELEMENT_OBJECT)
+        kind->element = CLR_ELEMENT_CLASS;
+}
+
+uint64_t clr_field_value_type(struct clr_runtime *runtime, const struct clr_type_index *index,
+                              const struct clr_field *field)
+{
+    struct clr_field_kind kind;
+    struct clr_text name = {0};
+    struct clr_type type;
+    clr_field_kind(runtime, field, &kind);
+    if (!kind.is_named || kind.type != 0)
+        return kind.type;
+    uint64_t found = 0;
+    if (clr_type_read(runtime, field->type, &type) && clr_field_type_name(runtime, field, &name) &&
+        name.data)
+        found = clr_type_by_name(runtime, index, name.data, type.module);
+    clr_text_deinit(&name);
+    return found;
+}
+
 uint64_t clr_field_struct(struct clr_runtime *runtime, const struct clr_type_index *index,
                           const struct clr_field *field)
 {
-    struct clr_text name = {0};
-    struct clr_type type;
-    uint64_t found = 0;
-    if (field->element_type == CLR_ELEMENT_VALUETYPE && clr_type_read(runtime, field->type, &type) &&
-        clr_field_type_name(runtime, field, &name) && name.data)
-        found = clr_type_by_name(index, name.data, type.module);
-    clr_text_deinit(&name);
-    return found;
+    return field->element_type == CLR_ELEMENT_VALUETYPE
+               ? clr_field_value_type(runtime, index, field)
+               : 0;
 }
 
 uint64_t clr_struct_size(const struct clr_runtime *runtime, const struct clr_type *type)
@@ -177,23 +314,31 @@ static const char *attribute_name(const struct clr_metadata *metadata, uint32_t 
 
 bool clr_type_is_inline_array(struct clr_runtime *runtime, const struct clr_type *type)
 {
-    enum { RID = 0xffffff, PARENT_TAG_BITS = 5, PARENT_IS_TYPEDEF = 3 };
-    static const char wanted[] = "InlineArrayAttribute";
+    return clr_type_has_attribute(runtime, type, "InlineArrayAttribute");
+}
+
+bool clr_type_has_attribute(struct clr_runtime *runtime, const struct clr_type *type,
+                            const char *wanted)
+{
+    enum { RID = 0xffffff };
     const struct clr_module *module = clr_module_get(runtime, type->module);
+    uint32_t parent, value;
     if (!module || !module->has_metadata || (type->token & RID) == 0)
         return false;
     const struct clr_metadata *metadata = &module->metadata;
-    uint32_t parent = (type->token & RID) << PARENT_TAG_BITS | PARENT_IS_TYPEDEF, value;
-    for (uint32_t row = clr_metadata_find(metadata, CLR_CUSTOMATTRIBUTE, 0, parent);
-         row != 0 && clr_metadata_cell(metadata, CLR_CUSTOMATTRIBUTE, row, 0, &value) &&
-         value == parent;
-         row++) {
+    if (!clr_metadata_reference(CLR_CUSTOMATTRIBUTE, 0, CLR_TYPEDEF, type->token & RID, &parent))
+        return false;
+    uint32_t row = clr_metadata_find(metadata, CLR_CUSTOMATTRIBUTE, 0, parent);
+    bool sorted = metadata->sorted >> CLR_CUSTOMATTRIBUTE & 1;
+    for (; row != 0 && clr_metadata_cell(metadata, CLR_CUSTOMATTRIBUTE, row, 0, &value); row++) {
         size_t length;
-        const char *name =
-            clr_metadata_cell(metadata, CLR_CUSTOMATTRIBUTE, row, 1, &value)
-                ? attribute_name(metadata, value, &length)
-                : NULL;
-        if (name && length == sizeof wanted - 1 && memcmp(name, wanted, length) == 0)
+        if (value != parent && sorted)
+            break;
+        const char *name = value == parent &&
+                                   clr_metadata_cell(metadata, CLR_CUSTOMATTRIBUTE, row, 1, &value)
+                               ? attribute_name(metadata, value, &length)
+                               : NULL;
+        if (name && length == strlen(wanted) && memcmp(name, wanted, length) == 0)
             return true;
     }
     return false;

@@ -7,22 +7,44 @@
 #include "heap/dump.h"
 #include "runtime/fields.h"
 
-/* All types by their names; needs the walk. Made on first use, kept with the dump. */
+/* All types by their names; needs the walk. */
 struct clr_type_index;
+/* The dump's own: made on first use, lives with the dump. */
+enum clr_status clr_dump_type_index(struct clr_dump *dump, const struct clr_type_index **index,
+                                    struct clr_error *error);
 enum clr_status clr_type_index_create(struct clr_dump *dump, struct clr_type_index **index,
                                       struct clr_error *error);
 void clr_type_index_destroy(struct clr_type_index *index);
 
-/* The MethodTable called NAME; of several (load contexts) the one of MODULE, else one that MODULE's
- * collectibility allows, else the first. 0 if none is loaded. */
-uint64_t clr_type_by_name(const struct clr_type_index *index, const char *name, uint64_t module);
+/* The MethodTable called NAME, as the code of MODULE means it; of several (load contexts) the one of
+ * MODULE, else of its load context, else the first that cannot be unloaded. 0 if none is loaded. */
+uint64_t clr_type_by_name(struct clr_runtime *runtime, const struct clr_type_index *index,
+                          const char *name, uint64_t module);
+
+/* What lies in a field. The FieldDesc knows references, structs and primitives (an enum is the
+ * primitive under it); the signature knows which of them. */
+struct clr_field_kind {
+    uint8_t element; /* exact: STRING, SZARRAY, ARRAY, CLASS for references; PTR, FNPTR, BYREF;
+                        VALUETYPE for structs; else a primitive */
+    bool is_named;   /* a struct, or a primitive that may be an enum: its type is to be found */
+    uint64_t type;   /* the type, if the signature leads to it without its name; else 0 */
+};
+/* RUNTIME only; without metadata what the FieldDesc says. */
+void clr_field_kind(struct clr_runtime *runtime, const struct clr_field *field,
+                    struct clr_field_kind *kind);
+/* CorElementType of what a variable of the type behind HANDLE holds, in the same way; *TYPE is the
+ * type if it is a struct or enum, else 0. 0 if it cannot be read. */
+uint8_t clr_handle_element(const struct clr_runtime *runtime, uint64_t handle, uint64_t *type);
 
 /* Appends the name of the field's type: 'System.Int32', 'Zoo.Gen<Zoo.Pair>[]'. False, and nothing
  * appended, where metadata is missing or damaged. */
 bool clr_field_type_name(struct clr_runtime *runtime, const struct clr_field *field,
                          struct clr_text *text);
 
-/* The MethodTable of the struct that a field of element type VALUETYPE holds; 0 if not known. */
+/* The MethodTable of the struct or enum that a field holds; 0 if it holds none or it is not known. */
+uint64_t clr_field_value_type(struct clr_runtime *runtime, const struct clr_type_index *index,
+                              const struct clr_field *field);
+/* The same for structs only. */
 uint64_t clr_field_struct(struct clr_runtime *runtime, const struct clr_type_index *index,
                           const struct clr_field *field);
 
@@ -31,5 +53,8 @@ uint64_t clr_struct_size(const struct clr_runtime *runtime, const struct clr_typ
 
 /* Whether the struct is an inline array ([InlineArray(n)]): its only field is its element 0. */
 bool clr_type_is_inline_array(struct clr_runtime *runtime, const struct clr_type *type);
+/* Whether the type has the attribute, by its bare name: 'FlagsAttribute'. */
+bool clr_type_has_attribute(struct clr_runtime *runtime, const struct clr_type *type,
+                            const char *name);
 
 #endif

@@ -38,7 +38,10 @@
 #include <string.h>
 
 enum {
-    COLUMN_TYPE_NAME = 1, /* of TypeDef and of TypeRef */
+    COLUMN_TYPE_FLAGS = 0, /* of TypeDef */
+    TYPE_VISIBILITY = 0x7, /* of the flags */
+    TYPE_NESTED = 2,       /* and above: lies inside another type */
+    COLUMN_TYPE_NAME = 1,  /* of TypeDef and of TypeRef */
     COLUMN_TYPE_NAMESPACE = 2,
     COLUMN_REF_SCOPE = 0,
     COLUMN_PARAM_NUMBER = 0,
@@ -119,6 +122,13 @@ static uint32_t enclosing_row(const struct clr_metadata *metadata, enum clr_tabl
                : 0;
 }
 
+static bool is_nested(const struct clr_metadata *metadata, uint32_t rid)
+{
+    uint32_t flags;
+    return clr_metadata_cell(metadata, CLR_TYPEDEF, rid, COLUMN_TYPE_FLAGS, &flags) &&
+           (flags & TYPE_VISIBILITY) >= TYPE_NESTED;
+}
+
 static bool read_chain(const struct clr_metadata *metadata, enum clr_table_id table, uint32_t rid,
                        struct chain *chain)
 {
@@ -133,6 +143,8 @@ static bool read_chain(const struct clr_metadata *metadata, enum clr_table_id ta
         outer = enclosing_row(metadata, table, rid);
         if (outer != 0)
             continue;
+        if (table == CLR_TYPEDEF && is_nested(metadata, rid))
+            return false; /* in what, cannot be read */
         chain->space =
             string_cell(metadata, table, rid, COLUMN_TYPE_NAMESPACE, &chain->space_length);
         if (!chain->space || chain->space_length > CLR_ECMA_TEXT)

@@ -174,6 +174,18 @@ void clr_field_name(const struct clr_field *field, struct clr_text *text)
         clr_text_format(text, "0x%08x", field->token);
 }
 
+bool clr_field_rva(const struct clr_field *field, uint32_t *rva)
+{
+    enum { COLUMN_RVA = 0, COLUMN_FIELD = 1 }; /* of the metadata table FieldRVA */
+    *rva = field->offset;
+    if (field->has_offset)
+        return true;
+    uint32_t row = field->metadata ? clr_metadata_find(field->metadata, CLR_FIELDRVA, COLUMN_FIELD,
+                                                       field->token & FIELD_RID)
+                                   : 0;
+    return row != 0 && clr_metadata_cell(field->metadata, CLR_FIELDRVA, row, COLUMN_RVA, rva);
+}
+
 bool clr_object_field_uint(struct clr_runtime *runtime, uint64_t object, const char *name,
                            size_t size, uint64_t *value)
 {

@@ -48,6 +48,9 @@ bool clr_field_find(struct clr_runtime *runtime, uint64_t type, const char *name
 /* Appends the name as valid UTF-8; '0x04000123' where metadata is missing. */
 void clr_field_name(const struct clr_field *field, struct clr_text *text);
 
+/* The RVA of an RVA field: from its FieldDesc, or from metadata where that has no room for it. */
+bool clr_field_rva(const struct clr_field *field, uint32_t *rva);
+
 /* Where an instance field of the (boxed) object at OBJECT lies. */
 static inline uint64_t clr_field_slot(const struct clr_runtime *runtime, uint64_t object,
                                       const struct clr_field *field)

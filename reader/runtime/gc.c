@@ -19,11 +19,11 @@
  *   HeapSegment.Mem               word            first object
  *   HeapSegment.Allocated         word            end of objects; stale for the ephemeral segment,
  *                                                 whose end is (GCHeap)AllocAllocated
- *   HeapSegment.Flags             word            1 read-only (frozen), 0x10 swept, 8 LOH, 0x200 POH
- *   HeapSegment.BackgroundAllocated               garbage in read-only segments
- *   StructureInvalidCount         i32             not 0: the dump was taken while a GC moved objects
- *   CurrentGCState                u32             0 marking, 1 sweeping in the background, 2 free
- *   MarkArray                     word            a bit for each 16 bytes, biased so that the
+ *   HeapSegment.Flags             word            1 read-only (frozen), 0x10 swept, 8 LOH, 0x200
+ * POH HeapSegment.BackgroundAllocated               garbage in read-only segments
+ *   StructureInvalidCount         i32             not 0: the dump was taken while a GC moved
+ * objects CurrentGCState                u32             0 marking, 1 sweeping in the background, 2
+ * free MarkArray                     word            a bit for each 16 bytes, biased so that the
  *                                                 address itself is the index
  *   OomData                       in place        OomHistory of the last refused allocation
  *
@@ -44,11 +44,26 @@
 #include "runtime/thread.h"
 
 #define AT(m) offsetof(struct clr_gc_layout, m)
-#define FIELD(m, type, name) {AT(m), CLR_FIELD, 0, true, type, name}
-#define NEEDED(m, type, name) {AT(m), CLR_FIELD, 0, false, type, name}
-#define PLACE(m, type, name) {AT(m), CLR_FIELD, CLR_INLINE, true, type, name}
-#define LITERAL(m, name) {AT(m), CLR_LITERAL, 0, true, NULL, name}
-#define VARIABLE(m, width, name) {AT(m), CLR_VARIABLE, width, true, NULL, name}
+#define FIELD(m, type, name)                                                                       \
+    {                                                                                              \
+        AT(m), CLR_FIELD, 0, true, type, name                                                      \
+    }
+#define NEEDED(m, type, name)                                                                      \
+    {                                                                                              \
+        AT(m), CLR_FIELD, 0, false, type, name                                                     \
+    }
+#define PLACE(m, type, name)                                                                       \
+    {                                                                                              \
+        AT(m), CLR_FIELD, CLR_INLINE, true, type, name                                             \
+    }
+#define LITERAL(m, name)                                                                           \
+    {                                                                                              \
+        AT(m), CLR_LITERAL, 0, true, NULL, name                                                    \
+    }
+#define VARIABLE(m, width, name)                                                                   \
+    {                                                                                              \
+        AT(m), CLR_VARIABLE, width, true, NULL, name                                               \
+    }
 
 /* Only what every flavour publishes is required; clr_gc_open asks for the rest of its flavour. */
 const struct clr_binding clr_gc_bindings[] = {
@@ -295,8 +310,8 @@ static enum clr_status read_server_heaps(struct opening *o)
     return CLR_OK;
 }
 
-static bool read_generation(const struct opening *o, const struct clr_gc_heap *heap, uint32_t number,
-                            uint64_t offset, uint64_t *value)
+static bool read_generation(const struct opening *o, const struct clr_gc_heap *heap,
+                            uint32_t number, uint64_t offset, uint64_t *value)
 {
     return clr_field_word(o->runtime, heap->generations + number * o->layout->generation_size,
                           offset, value);
@@ -362,8 +377,7 @@ static bool read_segment(struct opening *o, const struct clr_gc_heap *heap, stru
         clr_problem_of(o->problems, CLR_ERROR, "segments", at, true, at, s->end - end,
                        "the GC's segment at 0x%llx says that its objects end at 0x%llx, which is "
                        "behind its memory or inside a word: cut at 0x%llx",
-                       (unsigned long long)at, (unsigned long long)s->end,
-                       (unsigned long long)end);
+                       (unsigned long long)at, (unsigned long long)s->end, (unsigned long long)end);
         s->end = end;
     }
     if (s->flags & SEGMENT_READ_ONLY) {
@@ -506,8 +520,8 @@ static enum clr_status read_contexts(struct opening *o)
                     reason.text);
     status = CLR_OK;
     for (size_t i = 0; i < count && status == CLR_OK; i++)
-        status = add_context(o, threads[i].alloc_pointer, threads[i].alloc_limit,
-                             threads[i].address);
+        status =
+            add_context(o, threads[i].alloc_pointer, threads[i].alloc_limit, threads[i].address);
     clr_free(threads);
     CLR_TRY(status);
     if (clr_global_context(r, &pointer, &limit))
@@ -524,8 +538,8 @@ static enum clr_status read_contexts(struct opening *o)
     return CLR_OK;
 }
 
-/* A dump without any memory of the heap cannot serve one table of it. A mini or triage dump may have
- * a few pages, those that stacks point at: that much is served, and said. */
+/* A dump without any memory of the heap cannot serve one table of it. A mini or triage dump may
+ * have a few pages, those that stacks point at: that much is served, and said. */
 static enum clr_status require_memory(const struct opening *o)
 {
     const struct clr_gc *gc = o->gc;
@@ -582,8 +596,8 @@ static enum clr_status read_all(struct opening *o)
 enum clr_status clr_gc_open(const struct clr_runtime *runtime, struct clr_problems *problems,
                             struct clr_gc **gc, struct clr_error *error)
 {
-    struct opening o = {.runtime = runtime, .layout = &runtime->gc, .problems = problems,
-                        .error = error};
+    struct opening o = {
+        .runtime = runtime, .layout = &runtime->gc, .problems = problems, .error = error};
     enum clr_status status;
     *gc = NULL;
     CLR_TRY(clr_runtime_require(runtime, CLR_CONTRACT_GC, "segments", error));
@@ -611,7 +625,7 @@ void clr_gc_close(struct clr_gc *gc)
 
 const char *clr_oom_reason_text(uint32_t reason)
 {
-    static const char *const text[] = {NULL,  "budget",     "cannot_commit", "cannot_reserve",
+    static const char *const text[] = {NULL,  "budget",     "cannot_commit",       "cannot_reserve",
                                        "loh", "low_memory", "unproductive_full_gc"};
     return reason < sizeof text / sizeof *text ? text[reason] : "unknown";
 }

@@ -75,6 +75,8 @@ static inline bool clr_slot_walk_next(struct clr_slot_walk *walk, uint64_t *offs
         *count = walk->run->count;
         if (*offset >= walk->limit)
             return false;
+        if (*count > (walk->limit - *offset) / walk->word)
+            *count = (walk->limit - *offset) / walk->word;
         walk->run++;
         return true;
     }

@@ -202,6 +202,32 @@ static struct clr_bytes little_endian(const void *data, size_t size)
     return bytes;
 }
 
+/* --- missing parts -------------------------------------------------------------------------- */
+
+/* Whether one of the holes touches SIZE bytes at AT. */
+static bool touches_hole(const struct clr_metadata *metadata, const uint8_t *at, size_t size)
+{
+    size_t start = (size_t)(at - metadata->root), low = 0, high = metadata->hole_count;
+    while (low < high) { /* the first hole that does not end before the bytes */
+        size_t middle = low + (high - low) / 2;
+        if (metadata->holes[middle].end <= start)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < metadata->hole_count && metadata->holes[low].start < start + size;
+}
+
+static inline bool is_missing(const struct clr_metadata *metadata, const uint8_t *at, size_t size)
+{
+    return __builtin_expect(metadata->hole_count != 0, 0) && touches_hole(metadata, at, size);
+}
+
+static enum clr_status missing_header(const char *what, struct clr_error *error)
+{
+    return clr_fail(error, CLR_FAULT, 0, "%s is not saved", what);
+}
+
 /* --- opening -------------------------------------------------------------------------------- */
 
 struct streams {
@@ -213,6 +239,8 @@ static enum clr_status read_streams(struct clr_metadata *metadata, struct stream
                                     const uint8_t *bytes, size_t size, struct clr_error *error)
 {
     struct clr_bytes root = little_endian(bytes, size);
+    if (is_missing(metadata, bytes, 16))
+        return missing_header("the header of the metadata", error);
     if (clr_bytes_u32(&root) != SIGNATURE)
         return clr_fail(error, CLR_BAD_DATA, 0, "no metadata: the signature BSJB is not there");
     clr_bytes_seek(&root, 12);
@@ -225,6 +253,8 @@ static enum clr_status read_streams(struct clr_metadata *metadata, struct stream
         const char *name = (const char *)(root.bad ? NULL : root.data + root.at);
         size_t room = root.bad ? 0 : root.size - root.at;
         size_t end = name ? strnlen(name, room < STREAM_NAME_MAX ? room : STREAM_NAME_MAX) : 0;
+        if (is_missing(metadata, bytes, name ? root.at + end + (end < room) : size))
+            return missing_header("the header of the metadata", error);
         if (!name || end == room || end == STREAM_NAME_MAX)
             break;
         /* The padding of the last name may be missing in a cut header: take what is there. */
@@ -260,6 +290,8 @@ static enum clr_status read_streams(struct clr_metadata *metadata, struct stream
             metadata->uncompressed = uncompressed;
         }
     }
+    if (is_missing(metadata, bytes, root.at))
+        return missing_header("the header of the metadata", error);
     if (!tables)
         return clr_fail(error, CLR_BAD_DATA, 0,
                         "the metadata has no table stream among its %u streams", count);
@@ -320,6 +352,10 @@ static enum clr_status read_tables(struct clr_metadata *metadata, struct streams
             metadata->table[i].count = rows[i] = clr_bytes_u32(tables);
     if (heaps & EXTRA_WORD)
         clr_bytes_u32(tables);
+    const struct clr_bytes *pdb = &metadata->pdb;
+    if (is_missing(metadata, tables->data, tables->at) ||
+        (pdb->data && is_missing(metadata, pdb->data, pdb->size)))
+        return missing_header("the header of the metadata's table stream", error);
     if (tables->bad || !read_referenced(metadata, rows))
         return clr_fail(error, CLR_BAD_DATA, 0,
                         "the header of the metadata's table stream is cut short (0x%zx bytes)",
@@ -354,7 +390,14 @@ static enum clr_status read_tables(struct clr_metadata *metadata, struct streams
 enum clr_status clr_metadata_open(struct clr_metadata *metadata, const void *bytes, size_t size,
                                   struct clr_error *error)
 {
-    *metadata = (struct clr_metadata){0};
+    return clr_metadata_open_parts(metadata, bytes, size, NULL, 0, error);
+}
+
+enum clr_status clr_metadata_open_parts(struct clr_metadata *metadata, const void *bytes,
+                                        size_t size, const struct clr_metadata_hole *holes,
+                                        size_t count, struct clr_error *error)
+{
+    *metadata = (struct clr_metadata){.root = bytes, .holes = holes, .hole_count = count};
     struct streams streams = {0};
     enum clr_status status =
         bytes ? CLR_OK : clr_fail(error, CLR_BAD_DATA, 0, "no metadata: no bytes");
@@ -379,6 +422,8 @@ bool clr_metadata_cell(const struct clr_metadata *metadata, enum clr_table_id ta
     if (rid == 0 || rid > t->count || t->width[column] == 0)
         return false;
     const uint8_t *p = t->rows + (size_t)(rid - 1) * t->row_size + t->offset[column];
+    if (is_missing(metadata, p, t->width[column]))
+        return false;
     *value = p[0] | (uint32_t)p[1] << 8;
     if (t->width[column] == 4)
         *value |= (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
@@ -434,7 +479,7 @@ const char *clr_metadata_string(const struct clr_metadata *metadata, uint32_t in
         return NULL;
     const uint8_t *start = heap->data + index;
     const uint8_t *end = memchr(start, 0, heap->size - index);
-    if (!end)
+    if (!end || is_missing(metadata, start, (size_t)(end - start) + 1))
         return NULL;
     *length = (size_t)(end - start);
     return (const char *)start;
@@ -464,6 +509,8 @@ struct clr_bytes clr_metadata_blob(const struct clr_metadata *metadata, uint32_t
     clr_bytes_seek(&heap, index);
     uint32_t length = clr_metadata_compressed(&heap);
     const uint8_t *data = clr_bytes_take(&heap, length);
+    if (data && is_missing(metadata, heap.data + index, heap.at - index))
+        data = NULL;
     struct clr_bytes blob = little_endian(data, length);
     blob.bad = data == NULL;
     return blob;
@@ -473,7 +520,8 @@ const uint8_t *clr_metadata_guid(const struct clr_metadata *metadata, uint32_t i
 {
     if (index == 0 || index > metadata->guids.size / 16)
         return NULL;
-    return metadata->guids.data + (size_t)(index - 1) * 16;
+    const uint8_t *guid = metadata->guids.data + (size_t)(index - 1) * 16;
+    return is_missing(metadata, guid, 16) ? NULL : guid;
 }
 
 /* --- relations ------------------------------------------------------------------------------ */
@@ -483,8 +531,13 @@ uint32_t clr_metadata_find(const struct clr_metadata *metadata, enum clr_table_i
 {
     if ((unsigned)table >= CLR_METADATA_TABLES)
         return 0;
-    uint32_t count = metadata->table[table].count, cell;
-    if (metadata->sorted >> table & 1 && key_column[table] == column + 1) {
+    const struct clr_metadata_table *t = &metadata->table[table];
+    uint32_t count = t->count, cell;
+    if (count == 0)
+        return 0;
+    /* Halving needs every key. */
+    if (metadata->sorted >> table & 1 && key_column[table] == column + 1 &&
+        !is_missing(metadata, t->rows, (size_t)count * t->row_size)) {
         uint32_t low = 1, high = count + 1; /* the first row whose key is not below VALUE */
         while (low < high) {
             uint32_t middle = low + (high - low) / 2;
@@ -528,8 +581,10 @@ bool clr_metadata_members(const struct clr_metadata *metadata, enum clr_table_id
     uint32_t past = metadata->table[list_table(metadata, member_table)].count + 1, from, to;
     if (!clr_metadata_cell(metadata, CLR_TYPEDEF, type_rid, column, &from))
         return false;
-    if (!clr_metadata_cell(metadata, CLR_TYPEDEF, type_rid + 1, column, &to))
-        to = past; /* the last type */
+    if (type_rid == metadata->table[CLR_TYPEDEF].count)
+        to = past;
+    else if (!clr_metadata_cell(metadata, CLR_TYPEDEF, type_rid + 1, column, &to))
+        return false;
     if (from == 0 || from > to || to > past)
         return false;
     *first = from;

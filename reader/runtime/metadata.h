@@ -5,6 +5,10 @@
  * from it, the row counts and the heap sizes. Portable PDB tables (0x30-0x37, stream #Pdb) are rows
  * of the same array. Compressed (#~) and uncompressed (#-, #JTD) forms. Nothing is trusted: a row
  * number past the table, an index past a heap, a name without end give "absent".
+ *
+ * Metadata of which parts are missing is read too: cells, strings, blobs and GUIDs that touch a
+ * hole are absent, the others are as they were. Absent never turns into a wrong answer: what is
+ * searched for is found or not, and a list whose end is not known is no list.
  */
 #ifndef CLR_RUNTIME_METADATA_H
 #define CLR_RUNTIME_METADATA_H
@@ -41,7 +45,15 @@ struct clr_metadata_table {
     uint8_t offset[CLR_METADATA_COLUMNS], width[CLR_METADATA_COLUMNS];
 };
 
+/* Bytes that are missing: offsets from the root. */
+struct clr_metadata_hole {
+    size_t start, end;
+};
+
 struct clr_metadata {
+    const uint8_t *root;
+    const struct clr_metadata_hole *holes; /* sorted, apart from each other */
+    size_t hole_count;
     struct clr_bytes strings, guids, blobs, user_strings, pdb;
     struct clr_metadata_table table[CLR_METADATA_TABLES];
     uint64_t sorted; /* bit n: table n is sorted by its key column */
@@ -51,6 +63,12 @@ struct clr_metadata {
 /* Reads the root at BYTES[0 .. SIZE); the bytes must outlive *METADATA. Nothing is allocated. */
 enum clr_status clr_metadata_open(struct clr_metadata *metadata, const void *bytes, size_t size,
                                   struct clr_error *error);
+/* The same for bytes with COUNT holes in them, which are sorted, not empty, do not touch and must
+ * outlive *METADATA too. CLR_FAULT if a hole is where the header of a stream or the row counts are:
+ * nothing can be read then. */
+enum clr_status clr_metadata_open_parts(struct clr_metadata *metadata, const void *bytes,
+                                        size_t size, const struct clr_metadata_hole *holes,
+                                        size_t count, struct clr_error *error);
 
 /* Column COLUMN (from 0, in the order of the standard) of row RID; false if there is no such row. */
 bool clr_metadata_cell(const struct clr_metadata *metadata, enum clr_table_id table, uint32_t rid,
@@ -66,8 +84,9 @@ bool clr_metadata_target(enum clr_table_id table, unsigned column, uint32_t valu
 bool clr_metadata_reference(enum clr_table_id table, unsigned column, enum clr_table_id target,
                             uint32_t rid, uint32_t *value);
 
-/* A string of the #Strings heap with its length; NULL if the index or its end is outside. Bytes are
- * as they stand in the file: use clr_text_utf8 before they go to a user. */
+/* A string of the #Strings heap with its length; NULL if the index or its end is outside or a part
+ * of it is missing. Bytes are as they stand in the file: use clr_text_utf8 before they go to a user.
+ */
 const char *clr_metadata_string(const struct clr_metadata *metadata, uint32_t index,
                                 size_t *length);
 /* The bytes of a #Blob entry; .bad is set if there is none. */
@@ -78,7 +97,7 @@ const uint8_t *clr_metadata_guid(const struct clr_metadata *metadata, uint32_t i
 /* A compressed unsigned integer of a signature (II.23.2); sets .bad at the end of the bytes. */
 uint32_t clr_metadata_compressed(struct clr_bytes *bytes);
 
-/* The TypeDef that declares type RID (NestedClass), 0 if it is not nested. */
+/* The TypeDef that declares type RID (NestedClass), 0 if it is not nested or the row is absent. */
 uint32_t clr_metadata_enclosing(const struct clr_metadata *metadata, uint32_t rid);
 
 /* First and one past the last Field / MethodDef row of TypeDef RID, as list positions; go through

@@ -9,6 +9,12 @@
  *   Loader, EcmaMetadata runtime->loader     loader.c
  *   Thread               runtime->thread     thread.c
  *   GC                   runtime->gc         gc.c
+ *   RuntimeTypeSystem    runtime->methods    methods.c (its second half: MethodDescs)
+ *   ExecutionManager     runtime->code       code.c
+ *   CodeVersions         runtime->versions   versions.c
+ *   PrecodeStubs         runtime->precode    precode.c
+ *   DebugInfo            runtime->debug      debuginfo.c
+ *   Exception            runtime->exception  exceptions of objects: object.c's neighbour
  *
  * The well-known MethodTables are words in the runtime's variables and are read here, once: System.
  * Object, String, Exception, __Canon and the filler of free space are set before managed code runs.
@@ -42,6 +48,12 @@ static const struct contract contracts[CLR_CONTRACTS] = {
     [CLR_CONTRACT_GC] = {"GC", LAYOUT(gc)},
     [CLR_CONTRACT_THREAD] = {"Thread", LAYOUT(thread)},
     [CLR_CONTRACT_SYNC_BLOCK] = {"SyncBlock", LAYOUT(object)},
+    [CLR_CONTRACT_METHODS] = {"RuntimeTypeSystem", LAYOUT(methods)},
+    [CLR_CONTRACT_CODE] = {"ExecutionManager", LAYOUT(code)},
+    [CLR_CONTRACT_VERSIONS] = {"CodeVersions", LAYOUT(versions)},
+    [CLR_CONTRACT_PRECODE] = {"PrecodeStubs", LAYOUT(precode)},
+    [CLR_CONTRACT_DEBUG_INFO] = {"DebugInfo", LAYOUT(debug)},
+    [CLR_CONTRACT_EXCEPTION] = {"Exception", LAYOUT(exception)},
 };
 
 static bool refuse(struct clr_runtime *runtime, enum clr_contract_id id, const char *format, ...)
@@ -225,6 +237,7 @@ void clr_runtime_close(struct clr_runtime *runtime)
 {
     if (!runtime)
         return;
+    clr_code_cache_destroy(runtime->codes);
     clr_name_cache_destroy(runtime->names);
     clr_module_cache_destroy(runtime->modules);
     for (int id = 0; id < CLR_CONTRACTS; id++)

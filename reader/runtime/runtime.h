@@ -28,6 +28,12 @@ enum clr_contract_id {
     CLR_CONTRACT_GC,
     CLR_CONTRACT_THREAD,
     CLR_CONTRACT_SYNC_BLOCK,
+    CLR_CONTRACT_METHODS,   /* RuntimeTypeSystem: its MethodDescs */
+    CLR_CONTRACT_CODE,      /* ExecutionManager */
+    CLR_CONTRACT_VERSIONS,  /* CodeVersions */
+    CLR_CONTRACT_PRECODE,   /* PrecodeStubs */
+    CLR_CONTRACT_DEBUG_INFO,
+    CLR_CONTRACT_EXCEPTION,
     CLR_CONTRACTS
 };
 
@@ -45,6 +51,11 @@ enum { /* flags of rows */
     CLR_THREAD_THROWN_IS_HANDLE = 2,  /* Thread 1: ExceptionInfo.ThrownObject is a handle */
     CLR_LOADER_DOMAIN_ASSEMBLIES = 1, /* Loader 1: list elements are DomainAssembly, first word Assembly */
     CLR_TYPES_RID_HIGH_HALF = 1,      /* .NET 8: MTFlags2 >> 16 is the row id */
+    CLR_CODE_LINEAR_MAP = 1,          /* ExecutionManager 1: nibble maps hold no pointers */
+    CLR_DEBUG_NIBBLES = 1,            /* DebugInfo s8: JIT blobs in the nibble form */
+    CLR_DEBUG_VERSION_1 = 2,          /* DebugInfo 1, s10: a flag byte, two source bits */
+    CLR_DEBUG_VERSION_2 = 3,          /* DebugInfo 2: slim and fat headers, two or three bits */
+    CLR_DEBUG_VERSION_C1 = 4,         /* DebugInfo c1: the same, three bits */
 };
 
 /* Layouts. Every member is a uint64_t filled by clr_bind: an offset, size, literal or the address
@@ -102,6 +113,7 @@ struct clr_loader_layout {
     uint64_t map_next, map_table, map_count, map_mask;
     uint64_t pe_image, pe_binder, pe_edited, image_loaded, image_flat, image_path, image_path_size,
         layout_base, layout_size, layout_flags, layout_format;
+    uint64_t pe_host, host_binder; /* PEAssembly.HostAssembly, BinderAssembly.Binder: until 9 */
     uint64_t binder_context; /* AssemblyBinder.AssemblyLoadContext */
     uint64_t allocator_handle, allocator_references, allocator_collectible;
     uint64_t hash_buckets, hash_count, hash_value, hash_next; /* EETypeHashTable */
@@ -144,6 +156,51 @@ struct clr_gc_layout {
     uint64_t lowest, highest; /* GCLowestAddress, GCHighestAddress */
 };
 
+struct clr_method_layout { /* methods.c */
+    uint64_t index, slot, flags, flags3, code_data, size;
+    uint64_t chunk_type, chunk_next, chunk_size, chunk_count, chunk_range, chunk_bytes;
+    uint64_t alignment, remainder_bits; /* literals */
+    uint64_t fcall_size, pinvoke_size, impl_size, array_size, instantiated_size, dynamic_size;
+    uint64_t own_slot_size, method_impl_size, native_slot_size, async_size;
+    uint64_t inst_arguments, inst_flags2, inst_count;
+    uint64_t sig, sig_size, extended_flags, name;
+    uint64_t table, hash_buckets, hash_value, hash_next; /* Module.InstMethodHashTable */
+};
+struct clr_code_layout { /* code.c, r2r.c */
+    uint64_t range_map, map_top; /* address of the map; its table of the highest level */
+    uint64_t fragment_next, fragment_begin, fragment_end, fragment_section;
+    uint64_t section_begin, section_end, section_flags, section_dying, section_heap, section_module;
+    uint64_t heap_end, heap_map_base, heap_map;
+    uint64_t header_method, header_debug, header_gc, header_unwind_count, header_unwinds;
+    uint64_t stub_last, gc_info_version; /* literals */
+    uint64_t function_size, function_begin, function_end, function_unwind;
+    uint64_t r2r_header, r2r_composite, r2r_functions, r2r_count, r2r_hot_cold, r2r_hot_cold_count,
+        r2r_entries, r2r_debug, r2r_thunks;
+    uint64_t r2r_major, r2r_minor, core_header, core_size, core_count, part_size, part_type,
+        part_where;
+    uint64_t directory_rva, directory_size;
+    uint64_t hash_buckets, bucket_size, bucket_keys, bucket_values, bucket_slots, value_mask;
+};
+struct clr_versions_layout { /* versions.c */
+    uint64_t data_state, data_tier, state_nodes, state_flags;
+    uint64_t node_next, node_code, node_flags, node_tier, node_il_version;
+};
+struct clr_precode_layout { /* precode.c */
+    uint64_t platform, machine; /* variable PlatformMetadata; its embedded descriptor */
+    uint64_t stub_size, stub_bytes, stub_ignored, stub_type, pinvoke_type, this_type, fixup_size,
+        fixup_bytes, fixup_ignored, fixup_offset, page_size;
+    uint64_t data_secret, data_type, fixup_method, this_method;
+};
+struct clr_debug_layout { /* debuginfo.c */
+    uint64_t patchpoint_size, patchpoint_locals;
+};
+struct clr_exception_layout { /* inspect/exceptions.c reads it, bound in object.c's manner */
+    uint64_t message, inner, trace, hresult, header_size, trace_count, element_size, element_ip,
+        element_method, element_flags;
+};
+
+struct clr_code_cache;
+
 struct clr_runtime {
     const struct clr_process *process;
     const struct clr_descriptor *descriptor; /* owned */
@@ -157,12 +214,19 @@ struct clr_runtime {
     struct clr_loader_layout loader;
     struct clr_thread_layout thread;
     struct clr_gc_layout gc;
+    struct clr_method_layout methods;
+    struct clr_code_layout code;
+    struct clr_versions_layout versions;
+    struct clr_precode_layout precode;
+    struct clr_debug_layout debug;
+    struct clr_exception_layout exception;
     /* Well-known MethodTables, read once; 0 if not readable. delegate_type: MulticastDelegate. */
     uint64_t free_type, object_type, string_type, object_array_type, exception_type, canon_type,
         continuation_type, continuation_class, delegate_type;
     uint32_t word_bits;
     struct clr_module_cache *modules; /* loader.c */
     struct clr_name_cache *names;     /* typename.c */
+    struct clr_code_cache *codes;     /* code.c */
 };
 
 /* Takes over DESCRIPTOR, also on failure. */

@@ -107,12 +107,13 @@ static bool find_rva(struct clr_runtime *runtime, const struct clr_field *field,
 {
     struct clr_type type;
     uint64_t offset;
+    uint32_t rva;
     found->storage = CLR_STORAGE_RVA;
     found->holds_object = false;
-    if (!field->has_offset || !clr_type_read(runtime, field->type, &type))
+    if (!clr_field_rva(field, &rva) || !clr_type_read(runtime, field->type, &type))
         return false;
     const struct clr_module *module = clr_module_get(runtime, type.module);
-    if (!module || !module->has_pe || !clr_pe_offset(&module->pe, field->offset, 1, &offset))
+    if (!module || !module->has_pe || !clr_pe_offset(&module->pe, rva, 1, &offset))
         return false;
     found->address = module->pe.base + offset;
     return true;

@@ -1,18 +1,20 @@
 /*
  * Managed threads: the runtime's list of them.
  *
- *   what                      name                                                   since
- *   the store                 ThreadStore (variable), .FirstThreadLink, .ThreadCount i32   9
- *   next in the list          Thread.LinkNext. Contract c1: links are Thread addresses;    11
- *                             contract 1: links point at the link member itself            9
- *   ids, state                Thread.Id u32, .OSId word, .State u32, .PreemptiveGCDisabled u32
- *   managed Thread            Thread.ExposedObject, before 11 Thread.GCHandle: a handle
- *   exceptions in flight      Thread.ExceptionTracker -> ExceptionInfo.ThrownObject: the object
- * (11) or a handle (contract 1) last thrown               Thread.LastThrownObject: a handle
- *   allocation context        Thread.RuntimeThreadLocals -> .AllocContext (embedded), in it since
- * 10 EEAllocContext.GCAllocationContext; .NET 8: Thread.AllocContext pointer, limit, bytes
- * GCAllocContext.Pointer, .Limit; .AllocBytes, .AllocBytesLoh    11 stack Thread.CachedStackBase
- * (high end), .CachedStackLimit           11
+ *   what                   name                                                       since
+ *   the store              ThreadStore (variable), .FirstThreadLink, .ThreadCount (i32)
+ *   next in the list       Thread.LinkNext. Contract c1: links are Thread addresses;  11
+ *                          contract 1: links point at the link member itself
+ *   ids, state             Thread.Id, .State, .PreemptiveGCDisabled (u32), .OSId (word)
+ *   managed Thread         Thread.ExposedObject, before 11 Thread.GCHandle: a handle
+ *   exception in flight    Thread.ExceptionTracker -> ExceptionInfo.ThrownObject: the object (11),
+ *                          or a handle (contract 1)
+ *   last thrown            Thread.LastThrownObject: a handle
+ *   allocation context     Thread.RuntimeThreadLocals -> .AllocContext (embedded), and in that
+ *                          EEAllocContext.GCAllocationContext                         10
+ *                          Thread.AllocContext (embedded)                             .NET 8
+ *   its members            GCAllocContext.Pointer, .Limit; .AllocBytes, .AllocBytesLoh (u64)  11
+ *   stack                  Thread.CachedStackBase (the high end), .CachedStackLimit   11
  *
  * A dead or unstarted thread has no thread locals and thus no context. AllocBytes counts a context
  * whole when it is handed out: what is left of it is taken off.

@@ -13,7 +13,7 @@ struct clr_thread {
     bool preemptive_disabled, is_finalizer, is_gc, is_background, is_threadpool, is_dead,
         is_unstarted;
     uint64_t object;    /* managed Thread, 0 if none */
-    uint64_t exception; /* the innermost one in flight, else 0 (always in .NET 8: not described) */
+    uint64_t exception; /* the innermost one in flight, else 0 */
     uint64_t last_thrown;
     uint64_t stack_base, stack_limit; /* highest and lowest address; 0 if not known */
     uint64_t alloc_pointer, alloc_limit; /* both 0: no allocation context */

@@ -3,19 +3,19 @@
  *
  * Two structures hold them. The map of type definitions is an array by row id, in segments:
  *
- *   ModuleLookupMap (embedded in Module)   .TableData   words, entry 0 of the first is not used
- *                                          .Count       u32, entries of this segment
- *                                          .Next        the next segment (11, 10; supplements)
- *                                          .SupportedFlagsMask  bits of an entry that are no
- * address; that of the first segment counts
+ *   ModuleLookupMap   .TableData           words; entry 0 of the first segment is not used
+ *   (embedded in      .Count               u32, entries of this segment
+ *   Module)           .Next                the next segment
+ *                     .SupportedFlagsMask  bits of an entry that are no address; the mask of the
+ *                                          first segment counts
  *
- * The table of instantiations (generic instances, arrays, pointers, by TypeHandle) is a hash table:
+ * The instantiations (generic instances, arrays, pointers, by TypeHandle) are in a hash table:
  *
- *   EETypeHashTable  .Buckets     words: [0] number of chains; heads from [3] on
- *                    entry        .VolatileEntryValue: TypeHandle, bit 0 is a flag
- *                                 .VolatileEntryNextEntry; a link with bit 0 set ends the chain
+ *   EETypeHashTable   .Buckets             words: [0] number of chains; heads from [3] on
+ *   its entry         .VolatileEntryValue  TypeHandle; bit 0 is a flag
+ *                     .VolatileEntryNextEntry  a link with bit 0 set ends the chain
  *
- * It is described since .NET 10. A TypeHandle with bit 1 set is a TypeDesc (pointer, type
+ * Runtimes describe it since .NET 10. A TypeHandle with bit 1 set is a TypeDesc (pointer, type
  * variable), which no object can have: it is passed over.
  *
  * What is not saved is skipped with a problem; each entry is visited once, however chains are

@@ -47,14 +47,14 @@ enum {
     CATEGORY_ARRAY = CLR_MT_IS_ARRAY,
     CATEGORY_INTERFACE = 0x000c0000,
     CATEGORY_ENUM = 0x00060000, /* among values; others: struct, Nullable<T>, Int32 and the like */
-    CATEGORY_SZARRAY =
-        0x000a0000, /* among arrays; others have several dimensions or lower bounds */
+    CATEGORY_SZARRAY = 0x000a0000, /* among arrays; others have dimensions or lower bounds */
     GENERIC_DEFINITION = 0x00000030,
     RID_SHIFT = 8,
     RID_SHIFT_HIGH_HALF = 16,
     RID_OVERFLOW = 0xffff, /* .NET 8: the row id did not fit */
     TYPEDEF_TOKEN = 0x02000000,
     RANK_MAX = 32,          /* of .NET arrays */
+    ARGUMENTS_MAX = 256,    /* of arguments, and of theirs, that are looked at */
     BYTES_PER_DIMENSION = 8 /* of an array's header: i32 length and i32 lower bound */
 };
 
@@ -313,19 +313,44 @@ uint64_t clr_type_definition(struct clr_runtime *runtime, const struct clr_type 
     return clr_type_valid(runtime, definition) ? definition : 0;
 }
 
+static uint64_t module_allocator(const struct clr_runtime *runtime, uint64_t module)
+{
+    uint64_t allocator;
+    return clr_field_word(runtime, module, runtime->loader.module_allocator, &allocator) ? allocator
+                                                                                         : 0;
+}
+
+/* Where the runtime keeps no loader module (.NET 8): the allocator of the type's own module, unless
+ * that is the one that all others share; then that of a collectible argument. */
+static uint64_t find_allocator(const struct clr_runtime *runtime, const struct clr_type *type,
+                               unsigned *left)
+{
+    struct clr_type other;
+    uint64_t handle, found = module_allocator(runtime, type->module), shared = 0;
+    if (clr_type_read(runtime, runtime->object_type, &other))
+        shared = module_allocator(runtime, other.module);
+    if (found != shared)
+        return found;
+    for (uint32_t i = 0; *left > 0 && clr_type_argument(runtime, type, i, &handle); i++) {
+        --*left;
+        if (clr_type_read(runtime, handle, &other) && other.is_collectible &&
+            (found = find_allocator(runtime, &other, left)) != 0)
+            return found;
+    }
+    return 0;
+}
+
 uint64_t clr_type_allocator(const struct clr_runtime *runtime, const struct clr_type *type)
 {
-    const struct clr_types_layout *t = &runtime->types;
-    uint64_t module, allocator;
+    uint64_t module;
+    unsigned left = ARGUMENTS_MAX;
     if (!type->is_collectible)
         return 0;
     /* The loader module of an instantiation is the one whose unloading takes the type away. */
-    if (type->auxiliary == 0 ||
-        !clr_field_word(runtime, type->auxiliary, t->aux_loader_module, &module))
-        module = type->module;
-    if (!clr_field_word(runtime, module, runtime->loader.module_allocator, &allocator))
-        return 0;
-    return allocator;
+    if (type->auxiliary != 0 &&
+        clr_field_word(runtime, type->auxiliary, runtime->types.aux_loader_module, &module))
+        return module_allocator(runtime, module);
+    return find_allocator(runtime, type, &left);
 }
 
 bool clr_class_counts(const struct clr_runtime *runtime, uint64_t type_class,

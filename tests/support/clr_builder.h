@@ -125,7 +125,7 @@ struct fake_module {
 uint64_t fake_module(struct fake *fake, const struct fake_module *module);
 /* Fills row RID of the module's TypeDef map. */
 void fake_type_def(struct fake *fake, uint64_t module, uint32_t rid, uint64_t method_table);
-/* Adds a TypeHandle to the module's table of instantiations (releases 10 and 11); the entry. */
+/* Adds a TypeHandle to the module's table of instantiations; the entry. */
 uint64_t fake_instantiation(struct fake *fake, uint64_t module, uint64_t handle);
 /* A LoaderAllocator whose managed object is OBJECT; an AssemblyBinder whose context is OBJECT. */
 uint64_t fake_allocator(struct fake *fake, uint64_t object);
@@ -162,6 +162,7 @@ struct fake_type {
     uint64_t canonical;  /* shares the class of this type; 0: has its own */
     uint64_t type_class; /* uses this EEClass, which belongs to another type */
     bool is_collectible;
+    uint64_t loader_module; /* 0: the module */
     uint16_t instance_fields, static_fields;
 };
 #define FAKE_NONE UINT64_MAX

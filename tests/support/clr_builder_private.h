@@ -13,7 +13,7 @@
 #include "core_builder.h"
 
 enum {
-    FAKE_NAMES_MAX = 320, /* fields, sizes */
+    FAKE_NAMES_MAX = 512, /* fields, sizes */
     FAKE_GLOBALS_MAX = 128,
     FAKE_CONTRACTS_MAX = 16,
     FAKE_HEAPS_MAX = 8,

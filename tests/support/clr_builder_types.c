@@ -119,8 +119,14 @@ static uint64_t place_pe_assembly(struct fake *fake, const struct fake_module *m
             set_if(fake, image, "PEImage", "Path", fake_utf16(fake, module->path));
     }
     fake_set(fake, pe_assembly, "PEAssembly", "PEImage", image);
-    set_if(fake, pe_assembly, "PEAssembly", "AssemblyBinder",
-           module->binder ? module->binder : fake->known.binder);
+    uint64_t binder = module->binder ? module->binder : fake->known.binder;
+    if (fake->release >= 10 || module->is_dynamic) {
+        fake_set(fake, pe_assembly, "PEAssembly", "AssemblyBinder", binder);
+    } else { /* there only the binder's own assembly knows it */
+        uint64_t host = fake_memory(fake, fake_size(fake, "BinderAssembly"));
+        fake_set(fake, host, "BinderAssembly", "Binder", binder);
+        fake_set(fake, pe_assembly, "PEAssembly", "HostAssembly", host);
+    }
     return pe_assembly;
 }
 
@@ -132,8 +138,6 @@ static void place_tables(struct fake *fake, const struct fake_module *module, ui
              fake_memory(fake, (uint64_t)rows * fake->word));
     fake_set(fake, map, "ModuleLookupMap", "Count", rows);
     set_if(fake, map, "ModuleLookupMap", "SupportedFlagsMask", 1);
-    if (!fake_find_name(fake, "Module", "AvailableTypeParams"))
-        return;
     uint64_t table = fake_memory(fake, fake_size(fake, "EETypeHashTable"));
     uint64_t buckets = fake_memory(fake, (uint64_t)(3 + CHAINS) * fake->word);
     fake_put_word(fake, buckets, CHAINS);
@@ -185,8 +189,6 @@ void fake_type_def(struct fake *fake, uint64_t module, uint32_t rid, uint64_t me
 
 uint64_t fake_instantiation(struct fake *fake, uint64_t module, uint64_t handle)
 {
-    if (!fake_find_name(fake, "Module", "AvailableTypeParams"))
-        return 0;
     uint64_t table = fake_get(fake, module, "Module", "AvailableTypeParams");
     uint64_t head = fake_get(fake, table, "EETypeHashTable", "Buckets") +
                     (3 + handle / 16 % CHAINS) * fake->word;
@@ -313,7 +315,8 @@ uint64_t fake_type(struct fake *fake, const struct fake_type *type)
         fake_set(fake, address, "MethodTable", "EEClassOrCanonMT",
                  type->type_class ? type->type_class : place_class(fake, type, address));
     uint64_t auxiliary = fake_memory(fake, 64 + fake_size(fake, "MethodTableAuxiliaryData")) + 64;
-    fake_set(fake, auxiliary, "MethodTableAuxiliaryData", "LoaderModule", module);
+    set_if(fake, auxiliary, "MethodTableAuxiliaryData", "LoaderModule",
+           type->loader_module ? type->loader_module : module);
     fake_set(fake, address, "MethodTable", "AuxiliaryData", auxiliary);
     bool array = (flags & CLR_MT_IS_ARRAY_MASK) == CLR_MT_IS_ARRAY;
     if (type->rid && !type->instance_of)
@@ -428,7 +431,7 @@ static void create_known_types(struct fake *fake)
     k->object = simple(fake, ROW_OBJECT, FAKE_NONE, 0, 0);
     k->array = simple(fake, ROW_ARRAY, 0, 0, ATTRIBUTE_ABSTRACT);
     k->canon = simple(fake, ROW_CANON, 0, 0, 0);
-    k->exception = fake_class(fake, ROW_EXCEPTION, 4, 3);
+    k->exception = fake_class(fake, ROW_EXCEPTION, 5, 7); /* message, inner, trace; numbers */
     k->delegate = fake_class(fake, ROW_DELEGATE, 4, 3);
     k->value_type = simple(fake, ROW_VALUE, 0, 0, ATTRIBUTE_ABSTRACT);
     k->enumeration = simple(fake, ROW_ENUM, k->value_type, 0, ATTRIBUTE_ABSTRACT);

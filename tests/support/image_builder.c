@@ -140,6 +140,24 @@ static size_t sorted(const struct image_spec *spec, const struct image_symbol **
     return even;
 }
 
+/* DT_RELR: the first address, then a bit for each word after it. */
+static void write_packed(struct writer *w, const struct image *image)
+{
+    const struct image_spec *spec = w->spec;
+    uint64_t bits = spec->word * 8 - 1, place = spec->pointers[0].offset + spec->word;
+    word(w, image->data_vaddr + spec->pointers[0].offset);
+    for (size_t i = 1; i < spec->pointer_count; place += bits * spec->word) {
+        uint64_t map = 1;
+        for (; i < spec->pointer_count; i++) {
+            uint64_t bit = (spec->pointers[i].offset - place) / spec->word;
+            if (bit >= bits)
+                break;
+            map |= (uint64_t)2 << bit;
+        }
+        word(w, map);
+    }
+}
+
 static struct tables write_tables(struct writer *w, const struct image *image)
 {
     enum { SYMBOLS_MAX = 16 };
@@ -177,10 +195,10 @@ static struct tables write_tables(struct writer *w, const struct image *image)
         copy(w, spec->soname, strlen(spec->soname) + 1);
     w->at = (w->at + 7) & ~(size_t)7;
     t.relocations = w->at;
-    for (size_t i = 0; i < spec->pointer_count; i++) {
+    if (spec->packed && spec->pointer_count)
+        write_packed(w, image);
+    for (size_t i = 0; i < spec->pointer_count && !spec->packed; i++) {
         word(w, image->data_vaddr + spec->pointers[i].offset);
-        if (spec->packed)
-            continue;
         word(w, spec->relocation);
         word(w, target(image, spec->pointers[i].to));
     }

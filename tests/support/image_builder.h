@@ -39,7 +39,7 @@ struct image_spec {
     size_t constants_size, data_size;
     const struct image_symbol *symbols;
     size_t symbol_count;
-    const struct image_pointer *pointers;
+    const struct image_pointer *pointers; /* by offset */
     size_t pointer_count;
     uint32_t relocation; /* type of the pointers' relocations: R_X86_64_RELATIVE … */
     bool packed;         /* DT_RELR instead of DT_RELA */

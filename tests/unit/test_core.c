@@ -570,6 +570,8 @@ START_TEST(writers)
     core_add_thread(core, 10, 0, registers, 27);
     core_add_thread(core, 11, 0, registers, 27);
     core_add_siginfo(core, 6); /* createdump names the signal after the thread that crashed */
+    core_add_thread(core, 12, 0, registers, 27);
+    core_add_siginfo(core, 9); /* the first one counts */
     open_core(&o, core);
     ck_assert_int_eq(clr_process_info(o.process)->writer, CLR_WRITER_CREATEDUMP);
     ck_assert_str_eq(clr_process_info(o.process)->command, "dotnet");

@@ -438,6 +438,36 @@ START_TEST(where_it_is_looked_for)
 }
 END_TEST
 
+/* Of several that could be it, the one in a folder of the same name is tried first. */
+START_TEST(the_likelier_of_several)
+{
+    struct image_spec spec = default_spec();
+    char name[256], modules[64];
+    snprintf(modules, sizeof modules, "%s/mods", folder);
+    spec.build_id_size = 0;
+    struct image image = image_build(&spec);
+    static const char *const versions[] = {"8.0.1", "9.0.2", "10.0.3"};
+    for (size_t i = 0; i < 3; i++) {
+        image.bytes[image.constants_vaddr] = (uint8_t)(0xa0 + i);
+        snprintf(name, sizeof name, "%s/shared/%s/libruntime.so", modules, versions[i]);
+        write_file(name, image.bytes, image.size);
+    }
+    char *folders[] = {modules};
+    struct clr_options options = {.modules = folders, .module_count = 1};
+    for (size_t i = 0; i < 3; i++) {
+        struct opened o;
+        uint8_t byte;
+        snprintf(name, sizeof name, "/opt/shared/%s/libruntime.so", versions[i]);
+        open_core(&o, core_with(&spec, &image, name, KEEP_FIRST_PAGE), &options);
+        ck_assert_int_eq(o.images[0].source, CLR_SOURCE_FILE);
+        ck_assert(clr_read_u8(o.process, base + image.constants_vaddr, &byte));
+        ck_assert_uint_eq(byte, 0xa0 + i);
+        close_core(&o);
+    }
+    image_free(&image);
+}
+END_TEST
+
 START_TEST(a_file_given_as_module)
 {
     struct image_spec spec = default_spec();
@@ -449,6 +479,16 @@ START_TEST(a_file_given_as_module)
     open_core(&o, core_with(&spec, &image, "/opt/app/libruntime.so", KEEP_FIRST_PAGE), &options);
     check_stands_in(&o, &spec, &image, "build_id");
     close_core(&o);
+    /* By a name without any folder. */
+    char home[64], old[256];
+    snprintf(home, sizeof home, "%s/home", folder);
+    ck_assert_ptr_nonnull(getcwd(old, sizeof old));
+    ck_assert_int_eq(chdir(home), 0);
+    files[0] = "libruntime.so";
+    open_core(&o, core_with(&spec, &image, "/opt/app/libruntime.so", KEEP_FIRST_PAGE), &options);
+    check_stands_in(&o, &spec, &image, "build_id");
+    close_core(&o);
+    ck_assert_int_eq(chdir(old), 0);
     image_free(&image);
 }
 END_TEST
@@ -577,6 +617,81 @@ START_TEST(a_written_page_of_constants)
 }
 END_TEST
 
+/* However NT_FILE counts its offsets. */
+START_TEST(units_of_offsets)
+{
+    static const unsigned layouts[] = {0, CORE_BYTE_OFFSETS, CORE_FILE_UNIT_1};
+    struct image_spec spec = default_spec();
+    struct image image = image_build(&spec);
+    uint64_t middle = base + 2 * PAGE, end = base + image.writable_offset;
+    write_file(library, image.bytes, image.size);
+    struct core *core = core_create(8, false, EM_X86_64);
+    core_set_layout(core, layouts[_i]);
+    core_add_file(core, base, middle, 0, library);
+    core_add_file(core, middle, end, middle - base, library);
+    core_add_memory(core, base, image.bytes, PAGE, middle - base, PF_R);
+    core_add_memory(core, middle, image.bytes + (middle - base), PAGE, end - middle, PF_R);
+    struct opened o;
+    open_core(&o, core, NULL);
+    uint8_t bytes[CONSTANTS];
+    ck_assert_int_eq(o.images[0].source, CLR_SOURCE_FILE);
+    ck_assert(clr_read(o.process, base + image.constants_vaddr, bytes, sizeof bytes));
+    ck_assert_mem_eq(bytes, constants, sizeof constants);
+    ck_assert_uint_eq(clr_problems_count(o.problems), 0);
+    close_core(&o);
+    image_free(&image);
+}
+END_TEST
+
+/* Data that is read-only after relocation is still data; and what the core says was mapped
+ * writable is not constant, whatever the file says. */
+START_TEST(rights_of_both_count)
+{
+    struct image_spec spec = default_spec();
+    struct image image = image_build(&spec);
+    uint64_t writable = base + image.writable_vaddr, third = base + image.constants_vaddr + PAGE;
+    write_file(library, image.bytes, image.size);
+    struct core *core = core_create(8, false, EM_X86_64);
+    core_add_file(core, base, third, 0, library);
+    core_add_file(core, third, third + PAGE, third - base, library);
+    core_add_file(core, third + PAGE, base + image.writable_offset, third + PAGE - base, library);
+    core_add_file(core, writable, writable + PAGE, image.writable_offset, library);
+    core_add_memory(core, base, image.bytes, PAGE, third - base, PF_R);
+    core_add_memory(core, third, NULL, 0, PAGE, PF_R | PF_W);
+    core_add_memory(core, third + PAGE, image.bytes + (third + PAGE - base), 16, 16, PF_R);
+    core_add_memory(core, writable, NULL, 0, PAGE, PF_R);
+    struct opened o;
+    open_core(&o, core, NULL);
+    uint8_t byte;
+    ck_assert_int_eq(o.images[0].source, CLR_SOURCE_FILE);
+    ck_assert(clr_read_u8(o.process, third - 1, &byte));
+    ck_assert(!clr_read_u8(o.process, third, &byte));
+    ck_assert(!clr_read_u8(o.process, third + PAGE - 1, &byte));
+    ck_assert(!clr_read_u8(o.process, writable, &byte));
+    close_core(&o);
+    image_free(&image);
+}
+END_TEST
+
+START_TEST(rewritten_while_open)
+{
+    struct image_spec spec = default_spec();
+    struct image image = image_build(&spec);
+    struct timespec times[2] = {{.tv_sec = 1000}, {.tv_sec = 1000}};
+    write_file(library, image.bytes, image.size);
+    ck_assert_int_eq(utimensat(AT_FDCWD, library, times, 0), 0);
+    struct opened o;
+    open_core(&o, core_with(&spec, &image, library, KEEP_FIRST_PAGE), NULL);
+    write_file(library, image.bytes, image.size); /* as long as it was, and written later */
+    uint64_t got;
+    ck_assert_ptr_null(clr_view(o.process, base + image.constants_vaddr, 8, &got));
+    uint8_t bytes[8];
+    ck_assert(!clr_file_relocated(o.process, &o.images[0], base + image.data_vaddr, bytes, 8));
+    close_core(&o);
+    image_free(&image);
+}
+END_TEST
+
 START_TEST(replaced_while_open)
 {
     struct image_spec spec = default_spec();
@@ -699,6 +814,7 @@ START_TEST(managed_image)
     ck_assert(clr_read(o.process, flat, bytes, PE_SIZE));
     ck_assert_mem_eq(bytes, file, PE_SIZE);
     ck_assert(!clr_read(o.process, flat + PE_SIZE, bytes, 1)); /* past the end of the file */
+    ck_assert_uint_eq(clr_saved_bytes(o.process, flat, flat + 0x4000), PE_SIZE);
     ck_assert(clr_read(o.process, loaded, bytes, 0x1000));
     ck_assert_mem_eq(bytes, file, 0x1000);
     ck_assert(clr_read(o.process, loaded + 0x10200, bytes, 0x2000));
@@ -750,10 +866,14 @@ int main(void)
     tcase_add_loop_test(tests, file_by_build_id, 0, 2 * sizeof targets / sizeof *targets);
     tcase_add_test(tests, another_relocation_is_refused);
     tcase_add_loop_test(tests, where_it_is_looked_for, 0, 6);
+    tcase_add_test(tests, the_likelier_of_several);
     tcase_add_test(tests, a_file_given_as_module);
     tcase_add_test(tests, wrong_build_id);
     tcase_add_test(tests, without_build_id);
     tcase_add_loop_test(tests, a_written_page_of_constants, 0, 3);
+    tcase_add_loop_test(tests, units_of_offsets, 0, 3);
+    tcase_add_test(tests, rights_of_both_count);
+    tcase_add_test(tests, rewritten_while_open);
     tcase_add_test(tests, replaced_while_open);
     tcase_add_loop_test(tests, paths_that_are_not_opened, 0, 6);
     tcase_add_test(tests, a_pipe_is_not_opened);

@@ -9,7 +9,12 @@
 #include <string.h>
 #include <time.h>
 
+#include <sqlite3ext.h>
+SQLITE_EXTENSION_INIT1
+#define CLR_EXTENSION_MAIN
+
 #include "base/alloc.h"
+#include "host.h"
 #include "pairs.h"
 #include "session.h"
 
@@ -361,8 +366,13 @@ static enum clr_status span_start(struct clr_cursor *cursor, const struct clr_qu
     struct parts_cursor *c = (struct parts_cursor *)cursor;
     (void)error;
     c->part = clr_equal_int(query, 0);
-    c->end = (query->equal[1] ? clr_equal_int(query, 1) : c->part + 10) + 1;
-    cursor->eof = c->part >= c->end;
+    int64_t last = INT64_MAX - 11;
+    if (query->equal[1])
+        last = clr_equal_int(query, 1);
+    else if (c->part < last)
+        last = c->part + 10;
+    cursor->eof = c->part > last;
+    c->end = cursor->eof ? c->part : last + 1;
     return CLR_OK;
 }
 
@@ -768,6 +778,7 @@ END_TEST
 
 int main(void)
 {
+    sqlite3_api = host_api();
     Suite *suite = suite_create("driver");
     TCase *test = tcase_create("driver");
     tcase_add_checked_fixture(test, setup, teardown);

@@ -77,7 +77,8 @@ static const struct clr_segment *segment_of(const struct opened *o, const struct
     return NULL;
 }
 
-/* --- Flavours ----------------------------------------------------------------------------------- */
+/* --- Flavours -----------------------------------------------------------------------------------
+ */
 
 START_TEST(every_flavour_is_read)
 {
@@ -201,7 +202,8 @@ START_TEST(kind_without_identifiers)
 }
 END_TEST
 
-/* --- Allocation contexts ------------------------------------------------------------------------ */
+/* --- Allocation contexts ------------------------------------------------------------------------
+ */
 
 START_TEST(contexts_come_from_threads_heaps_and_the_global_one)
 {
@@ -216,9 +218,7 @@ START_TEST(contexts_come_from_threads_heaps_and_the_global_one)
     uint64_t a = fake_hole(f, gen0, first, 512);
     uint64_t global = fake_hole(f, gen0, 0, 128), own = fake_segment_end(f, gen0);
     fake_object(f, gen0, f->known.object, 0);
-    uint64_t heap = shape->server_heaps
-                        ? fake_word(f, fake_word(f, fake_variable(f, "Heaps")))
-                        : 0;
+    uint64_t heap = shape->server_heaps ? fake_word(f, fake_word(f, fake_variable(f, "Heaps"))) : 0;
     uint64_t generations = heap ? heap + fake_offset(f, "GCHeap", "GenerationTable")
                                 : fake_variable(f, "GCHeapGenerationTable");
     uint64_t context = generations + fake_offset(f, "Generation", "AllocationContext");
@@ -264,7 +264,8 @@ START_TEST(without_threads_the_heap_is_still_read)
 }
 END_TEST
 
-/* --- State -------------------------------------------------------------------------------------- */
+/* --- State --------------------------------------------------------------------------------------
+ */
 
 START_TEST(a_running_gc_is_told)
 {
@@ -291,8 +292,8 @@ START_TEST(the_last_refused_allocation)
         struct fake *f = fake_create(&(struct fake_options){.server_heaps = server * 2});
         fake_object(f, fake_segment(f, 0, 0), f->known.object, 0);
         uint64_t heap = server ? fake_word(f, fake_word(f, fake_variable(f, "Heaps")) + 8) : 0;
-        uint64_t history = server ? heap + fake_offset(f, "GCHeap", "OomData")
-                                  : fake_variable(f, "GCHeapOomData");
+        uint64_t history =
+            server ? heap + fake_offset(f, "GCHeap", "OomData") : fake_variable(f, "GCHeapOomData");
         fake_set(f, history, "OomHistory", "Reason", 4);
         fake_set(f, history, "OomHistory", "AllocSize", 1234567);
         struct opened o = open_gc(f);
@@ -366,7 +367,8 @@ START_TEST(what_a_background_gc_has_found_dead)
 }
 END_TEST
 
-/* --- Damage ------------------------------------------------------------------------------------- */
+/* --- Damage -------------------------------------------------------------------------------------
+ */
 
 START_TEST(a_list_that_comes_back_is_cut)
 {
@@ -573,9 +575,12 @@ START_TEST(names_that_are_missing)
         const char *type, *field;
         bool server;
     } names[] = {
-        {NULL, "GCHeapGenerationTable", false},   {"GCHeap", "GenerationTable", true},
-        {"HeapSegment", "Mem", false},            {"HeapSegment", "Next", true},
-        {"Generation", "!", false},               {"Generation", "StartSegment", false},
+        {NULL, "GCHeapGenerationTable", false},
+        {"GCHeap", "GenerationTable", true},
+        {"HeapSegment", "Mem", false},
+        {"HeapSegment", "Next", true},
+        {"Generation", "!", false},
+        {"Generation", "StartSegment", false},
         {NULL, "TotalGenerationCount", false},
     };
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {

@@ -8,6 +8,7 @@
 
 #include "base/alloc.h"
 #include "clr_builder.h"
+#include "clr_builder_private.h"
 #include "heap/dump.h"
 #include "runtime/loader.h"
 
@@ -23,7 +24,15 @@ static const struct fake_options shapes[] = {
 };
 enum { SHAPES = sizeof shapes / sizeof shapes[0] };
 
-/* --- What the test knows ------------------------------------------------------------------------ */
+/* For what is asked a million times: an assertion of Check writes to a pipe each time. */
+#define MUST(condition)                                                                            \
+    do {                                                                                           \
+        if (!(condition))                                                                          \
+            ck_abort_msg("line %d: %s", __LINE__, #condition);                                     \
+    } while (0)
+
+/* --- What the test knows ------------------------------------------------------------------------
+ */
 
 struct expected {
     uint64_t address, type, size;
@@ -153,69 +162,66 @@ static void ck_world(const struct world *w)
     struct clr_object_scan scan;
     uint64_t objects = 0, bytes = 0, walked = 0, walked_objects = 0;
     uint32_t number;
-    ck_assert_uint_eq(clr_heap_count(heap), w->count);
+    MUST(clr_heap_count(heap) == w->count);
     clr_object_scan_start(&scan, heap, 0, clr_heap_count(heap), false);
     for (size_t i = 0; i < w->count; i++) {
         const struct expected *e = &w->objects[i];
-        ck_assert(clr_object_scan_next(&scan, &object));
-        ck_assert_uint_eq(object.address, e->address);
-        ck_assert_uint_eq(object.type, e->type);
-        ck_assert_uint_eq(object.size, e->size);
-        ck_assert_uint_eq(object.number, i);
-        ck_assert_uint_eq(w->gc->segments[object.segment].address,
-                          fake_segment_address(w->f, e->segment));
-        ck_assert(clr_heap_shape_of(heap, e->type, &number));
-        ck_assert_uint_eq(object.shape, number);
-        ck_assert(clr_number(heap, e->address, &number));
-        ck_assert_uint_eq(number, i);
-        ck_assert_uint_eq(clr_address(heap, number), e->address);
+        MUST(clr_object_scan_next(&scan, &object));
+        MUST(object.address == e->address);
+        MUST(object.type == e->type);
+        MUST(object.size == e->size);
+        MUST(object.number == i);
+        MUST(w->gc->segments[object.segment].address == fake_segment_address(w->f, e->segment));
+        MUST(clr_heap_shape_of(heap, e->type, &number));
+        MUST(object.shape == number);
+        MUST(clr_number(heap, e->address, &number));
+        MUST(number == i);
+        MUST(clr_address(heap, number) == e->address);
         for (uint64_t inside = e->address + 1; inside < e->address + e->size; inside += 5) {
-            ck_assert(!clr_number(heap, inside, &number));
-            ck_assert(clr_object_containing(heap, inside, &number));
-            ck_assert_uint_eq(number, i);
-            ck_assert_uint_eq(clr_number_from(heap, inside), i + 1);
+            MUST(!clr_number(heap, inside, &number));
+            MUST(clr_object_containing(heap, inside, &number));
+            MUST(number == i);
+            MUST(clr_number_from(heap, inside) == i + 1);
         }
-        ck_assert(clr_object_containing(heap, e->address, &number));
-        ck_assert_uint_eq(number, i);
-        ck_assert_uint_eq(clr_number_from(heap, e->address), i);
-        ck_assert(clr_object_read(heap, (uint32_t)i, &object));
-        ck_assert_uint_eq(object.address, e->address);
-        ck_assert_uint_eq(object.size, e->size);
+        MUST(clr_object_containing(heap, e->address, &number));
+        MUST(number == i);
+        MUST(clr_number_from(heap, e->address) == i);
+        MUST(clr_object_read(heap, (uint32_t)i, &object));
+        MUST(object.address == e->address);
+        MUST(object.size == e->size);
         if (e->type != w->f->known.free) {
             objects++;
             bytes += e->size;
         }
     }
-    ck_assert(!clr_object_scan_next(&scan, &object));
+    MUST(!clr_object_scan_next(&scan, &object));
     clr_object_scan_start(&scan, heap, 0, clr_heap_count(heap), true);
     for (size_t i = w->count; i-- > 0;) {
-        ck_assert(clr_object_scan_next(&scan, &object));
-        ck_assert_uint_eq(object.address, w->objects[i].address);
-        ck_assert_uint_eq(object.type, w->objects[i].type);
-        ck_assert_uint_eq(object.size, w->objects[i].size);
-        ck_assert_uint_eq(object.number, i);
+        MUST(clr_object_scan_next(&scan, &object));
+        MUST(object.address == w->objects[i].address);
+        MUST(object.type == w->objects[i].type);
+        MUST(object.size == w->objects[i].size);
+        MUST(object.number == i);
     }
-    ck_assert(!clr_object_scan_next(&scan, &object));
-    ck_assert_uint_eq(clr_heap_objects(heap), objects);
-    ck_assert_uint_eq(clr_heap_bytes(heap), bytes);
+    MUST(!clr_object_scan_next(&scan, &object));
+    MUST(clr_heap_objects(heap) == objects);
+    MUST(clr_heap_bytes(heap) == bytes);
 
     for (size_t i = 0; i < w->gc->segment_count; i++) {
         const struct clr_segment *s = &w->gc->segments[i];
         const struct clr_segment_stats *stats = clr_heap_segment_stats(heap, i);
-        ck_assert_uint_eq(stats->object_bytes + stats->free_bytes + stats->gap_bytes +
-                              stats->unwalked_bytes,
-                          s->end - s->start);
-        ck_assert_uint_eq(stats->first_number, clr_number_from(heap, s->start));
-        ck_assert_uint_eq(stats->first_number + stats->total_count,
-                          clr_number_from(heap, s->end));
+        MUST(stats->object_bytes + stats->free_bytes + stats->gap_bytes + stats->unwalked_bytes ==
+             s->end - s->start);
+        MUST(stats->first_number == clr_number_from(heap, s->start));
+        MUST(stats->first_number + stats->total_count == clr_number_from(heap, s->end));
         walked += stats->object_bytes;
         walked_objects += stats->object_count;
     }
-    ck_assert_uint_eq(walked, bytes);
-    ck_assert_uint_eq(walked_objects, objects);
+    MUST(walked == bytes);
+    MUST(walked_objects == objects);
 
     size_t shape_count = clr_heap_shapes(heap, &list);
-    ck_assert(list[0].is_free);
+    MUST(list[0].is_free);
     for (size_t i = 0; i < shape_count; i++) {
         uint64_t count = 0, total = 0, least = UINT64_MAX, most = 0;
         for (size_t k = 0; k < w->count; k++) {
@@ -226,12 +232,12 @@ static void ck_world(const struct world *w)
             least = w->objects[k].size < least ? w->objects[k].size : least;
             most = w->objects[k].size > most ? w->objects[k].size : most;
         }
-        ck_assert_uint_eq(list[i].object_count, count);
-        ck_assert_uint_eq(list[i].total_size, total);
-        ck_assert(i == 0 || count != 0);
-        ck_assert_uint_eq(list[i].min_size, count ? least : 0);
-        ck_assert_uint_eq(list[i].max_size, most);
-        ck_assert(i < 2 || list[i - 1].type < list[i].type);
+        MUST(list[i].object_count == count);
+        MUST(list[i].total_size == total);
+        MUST(i == 0 || count != 0);
+        MUST(list[i].min_size == count ? least : 0);
+        MUST(list[i].max_size == most);
+        MUST(i < 2 || list[i - 1].type < list[i].type);
     }
 }
 
@@ -266,7 +272,8 @@ static void fill(struct world *w, unsigned heaps)
         }
 }
 
-/* --- The walk ----------------------------------------------------------------------------------- */
+/* --- The walk -----------------------------------------------------------------------------------
+ */
 
 START_TEST(everything_is_found)
 {
@@ -329,7 +336,7 @@ START_TEST(gaps_of_allocation_contexts)
         thread[i] = fake_thread(f, i + 1, 100 + i);
     fake_hole(f, gen0, thread[0], 64); /* at the very start */
     add(&w, gen0, node, 0);
-    fake_hole(f, gen0, thread[1], 0); /* the smallest: a full buffer */
+    fake_hole(f, gen0, thread[1], 0);   /* the smallest: a full buffer */
     fake_hole(f, gen0, thread[2], 400); /* two in a row */
     add(&w, gen0, node, 0);
     fake_hole(f, gen0, thread[3], 4096); /* at the very end */
@@ -338,7 +345,7 @@ START_TEST(gaps_of_allocation_contexts)
     ck_world(&w);
     size_t segment = (size_t)(clr_gc_segment_at(w.gc, w.objects[0].address) - w.gc->segments);
     ck_assert_uint_eq(clr_heap_segment_stats(w.heap, segment)->gap_bytes,
-                      64 + 3 * f->word + 400 + 4096);
+                      64 + 3u * f->word + 400 + 4096);
     end_world(&w);
 }
 END_TEST
@@ -368,7 +375,8 @@ START_TEST(contexts_that_do_not_fit)
 }
 END_TEST
 
-/* --- Damage ------------------------------------------------------------------------------------- */
+/* --- Damage -------------------------------------------------------------------------------------
+ */
 
 /* Each object in turn loses its MethodTable: it is lost, and nothing else. */
 START_TEST(one_lost_object_is_one_lost_object)
@@ -377,18 +385,18 @@ START_TEST(one_lost_object_is_one_lost_object)
     fill(&w, 1);
     walk(&w, 1);
     size_t count = w.count;
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i += _i ? 7 : 2) {
         struct expected lost = w.objects[i];
         if (lost.type == w.f->known.free)
             continue; /* what is in a free block looks alive once the block is not seen */
-        fake_put_word(w.f, lost.address, i % 2 ? 0 : 0x7ffffff8);
+        fake_put_word(w.f, lost.address, i % 3 ? 0 : 0x7ffffff9);
         lose(&w, lost.address);
         reopen(&w);
-        if (i % 16 == 0)
+        if (i % 14 == 0)
             ck_world(&w);
         ck_assert_uint_eq(clr_heap_count(w.heap), w.count);
         for (size_t k = 0; k < w.count; k++)
-            ck_assert_uint_eq(clr_address(w.heap, (uint32_t)k), w.objects[k].address);
+            MUST(clr_address(w.heap, (uint32_t)k) == w.objects[k].address);
         ck_assert_uint_eq(unwalked(&w), lost.size);
         ck_assert_uint_eq(clr_problems_count(w.target.problems), 1);
         const struct clr_problem *problem = clr_problems_at(w.target.problems, 0);
@@ -412,6 +420,8 @@ START_TEST(lost_objects_that_hold_types)
     for (unsigned words = 2; words <= 8; words++)
         for (unsigned place = 0; place < words; place++)
             for (unsigned other = 1; other <= 12; other++) {
+                if (place >= 2 && place + 1 + 2 + other == words + 2)
+                    continue; /* fills the rest of the lost object: nobody can tell */
                 struct world w = new_world(NULL);
                 struct fake *f = w.f;
                 uint64_t holder = fake_class(f, 0, words, 0), plain = fake_class(f, 0, other, 0);
@@ -459,8 +469,8 @@ START_TEST(types_without_instances)
 {
     struct world w = new_world(NULL);
     struct fake *f = w.f;
-    uint64_t interface =
-        fake_type(f, &(struct fake_type){.flags = 0x000c0000, .base_size = 24, .parent = FAKE_NONE});
+    uint64_t interface = fake_type(
+        f, &(struct fake_type){.flags = 0x000c0000, .base_size = 24, .parent = FAKE_NONE});
     uint64_t abstract = fake_type(f, &(struct fake_type){.attributes = 0x80, .base_size = 24});
     uint64_t open = fake_type(f, &(struct fake_type){.flags = 0x30, .base_size = 24});
     uint64_t holder = fake_class(f, 0, 5, 0);
@@ -507,12 +517,15 @@ START_TEST(rubbish_of_every_kind)
         struct fake *f = w.f;
         uint64_t node = fake_class(f, 0, 3, 1);
         unsigned old = fake_segment(f, 0, 2), all = fake_segment(f, 0, 2);
-        fake_rubbish(f, old, 256, fills[i]); /* at the start, in the middle, at the end */
-        for (int k = 0; k < 20; k++)
-            add(&w, old, node, 0);
-        fake_rubbish(f, old, 8192, fills[i]);
-        for (int k = 0; k < 20; k++)
-            add(&w, old, node, 0);
+        /* At the start, in the middle, at the end. The last word is a good header. */
+        for (int k = 0; k < 2; k++) {
+            uint64_t size = k ? 8192 : 256;
+            fake_put_word(f, fake_rubbish(f, old, size, fills[i]) + size - f->word, 0);
+            if (f->word == 4)
+                fake_put_word(f, fake_segment_end(f, old) - 8, 0);
+            for (int n = 0; n < 20; n++)
+                add(&w, old, node, 0);
+        }
         fake_rubbish(f, old, 16, fills[i]);
         fake_rubbish(f, all, 0x8000, fills[i]);
         walk(&w, 2);
@@ -520,6 +533,7 @@ START_TEST(rubbish_of_every_kind)
         ck_assert_uint_eq(unwalked(&w), 256 + 8192 + 16 + 0x8000);
         ck_assert_uint_eq(clr_problems_count(w.target.problems), 2); /* one a segment */
         ck_assert_uint_eq(find_problem(&w, "objects", "no object at")->length, 256 + 8192 + 16);
+        ck_assert(clr_problems_incomplete(w.target.problems));
         end_world(&w);
     }
 }
@@ -547,8 +561,10 @@ END_TEST
 /* Memory that is not saved: objects that begin there are lost, others are not. */
 START_TEST(holes)
 {
-    for (uint64_t size = 1; size < 700; size += size < 40 ? 1 : 97)
-        for (uint64_t at = 0; at < 200; at += 3) {
+    static const uint64_t sizes[] = {1, 3, 8, 13, 24, 40, 100, 613};
+    for (size_t k = 0; k < sizeof sizes / sizeof sizes[0]; k++)
+        for (uint64_t at = 0; at < 200; at += _i ? 17 : 3) {
+            const uint64_t size = sizes[k];
             struct world w = new_world(&shapes[_i]);
             struct fake *f = w.f;
             uint64_t node = fake_class(f, 0, 3, 1), bytes = fake_array(f, f->known.int32, 1, false);
@@ -623,9 +639,8 @@ START_TEST(types_that_are_not_saved)
     struct world w = new_world(NULL);
     struct fake *f = w.f;
     fill(&w, 1);
-    uint64_t lonely = fake_class(f, 0, 4, 0), derived = fake_type(f, &(struct fake_type){
-                                                                       .parent = lonely,
-                                                                       .base_size = 64});
+    uint64_t lonely = fake_class(f, 0, 4, 0),
+             derived = fake_type(f, &(struct fake_type){.parent = lonely, .base_size = 64});
     unsigned old = fake_segment(f, 0, 2);
     for (int i = 0; i < 10; i++) {
         add(&w, old, lonely, 0);
@@ -652,7 +667,8 @@ START_TEST(types_that_are_not_saved)
 }
 END_TEST
 
-/* --- Parts of a large segment ------------------------------------------------------------------- */
+/* --- Parts of a large segment -------------------------------------------------------------------
+ */
 
 enum { LARGE = 70 << 20, CUT = 16 << 20 };
 
@@ -680,8 +696,8 @@ static uint8_t *lay_out(struct world *w, int kind, uint64_t base, uint64_t node,
             type = bytes;
             count = kind == 1 ? 300000 + (uint32_t)(state >> 50) : CUT + 12345;
             size = (24 + (uint64_t)count + 7) & ~(uint64_t)7;
-            for (uint64_t inside = at + 24 + (kind == 1 ? 16 : 0);
-                 inside + 40 <= at + size; inside += 40)
+            for (uint64_t inside = at + 24 + (kind == 1 ? 16 : 0); inside + 40 <= at + size;
+                 inside += 40)
                 memcpy(memory + inside, &node, 8);
         }
         if (at + size + 24 > LARGE || LARGE - at - size < 24) {
@@ -746,8 +762,8 @@ START_TEST(large_segments_are_walked_in_parts)
         struct clr_object object;
         clr_object_scan_start(&scan, w.heap, 0, clr_heap_count(w.heap), false);
         for (size_t i = 0; i < w.count; i++) {
-            if (!clr_object_scan_next(&scan, &object) ||
-                object.address != w.objects[i].address || object.size != w.objects[i].size)
+            if (!clr_object_scan_next(&scan, &object) || object.address != w.objects[i].address ||
+                object.size != w.objects[i].size)
                 ck_abort_msg("object %zu is not at 0x%llx", i,
                              (unsigned long long)w.objects[i].address);
         }
@@ -767,7 +783,8 @@ START_TEST(large_segments_are_walked_in_parts)
 }
 END_TEST
 
-/* --- The index ---------------------------------------------------------------------------------- */
+/* --- The index ----------------------------------------------------------------------------------
+ */
 
 START_TEST(numbers_outside_objects)
 {
@@ -777,8 +794,8 @@ START_TEST(numbers_outside_objects)
     uint32_t number, count = clr_heap_count(w.heap);
     struct clr_object object;
     uint64_t last = w.objects[w.count - 1].address + w.objects[w.count - 1].size;
-    const uint64_t outside[] = {0, 8, w.objects[0].address - 8, last, last + 64, UINT64_MAX - 7,
-                                UINT64_MAX};
+    const uint64_t outside[] = {
+        0, 8, w.objects[0].address - 8, last, last + 64, UINT64_MAX - 7, UINT64_MAX};
     for (size_t i = 0; i < sizeof outside / sizeof outside[0]; i++) {
         ck_assert(!clr_number(w.heap, outside[i], &number));
         ck_assert(!clr_object_containing(w.heap, outside[i], &number));
@@ -803,19 +820,19 @@ START_TEST(scans_of_a_part)
             uint32_t stop = end < count ? end : count;
             clr_object_scan_start(&scan, w.heap, first, end, false);
             for (uint32_t i = first; i < stop; i++) {
-                ck_assert(clr_object_scan_next(&scan, &object));
-                ck_assert_uint_eq(object.number, i);
-                ck_assert_uint_eq(object.address, w.objects[i].address);
+                MUST(clr_object_scan_next(&scan, &object));
+                MUST(object.number == i);
+                MUST(object.address == w.objects[i].address);
             }
-            ck_assert(!clr_object_scan_next(&scan, &object));
-            ck_assert(!clr_object_scan_next(&scan, &object));
+            MUST(!clr_object_scan_next(&scan, &object));
+            MUST(!clr_object_scan_next(&scan, &object));
             clr_object_scan_start(&scan, w.heap, first, end, true);
             for (uint32_t i = stop; i-- > first;) {
-                ck_assert(clr_object_scan_next(&scan, &object));
-                ck_assert_uint_eq(object.number, i);
-                ck_assert_uint_eq(object.address, w.objects[i].address);
+                MUST(clr_object_scan_next(&scan, &object));
+                MUST(object.number == i);
+                MUST(object.address == w.objects[i].address);
             }
-            ck_assert(!clr_object_scan_next(&scan, &object));
+            MUST(!clr_object_scan_next(&scan, &object));
         }
     end_world(&w);
 }
@@ -830,9 +847,9 @@ START_TEST(segments_far_apart)
     unsigned near = fake_segment(f, 0, 2), far = fake_segment(f, 0, 2);
     for (int i = 0; i < 100; i++)
         add(&w, near, node, 0);
-    /* The second segment's objects are native memory, which lies in another terabyte. */
-    uint64_t base = fake_memory(f, 40 * 100), descriptor = fake_segment_address(f, far);
-    ck_assert_uint_gt(fake_segment_start(f, near) ^ base, (uint64_t)1 << 40);
+    uint64_t base = fake_segment_start(f, near) + ((uint64_t)1 << 42);
+    uint64_t descriptor = fake_segment_address(f, far);
+    fake_block(f, base, 4000);
     for (uint64_t i = 0; i < 100; i++) {
         fake_put_word(f, base + 40 * i, node);
         w.objects = realloc(w.objects, (w.count + 1) * sizeof *w.objects);
@@ -863,7 +880,7 @@ START_TEST(postings_by_type)
         ck_assert_uint_eq(count, list[shape].object_count);
         for (size_t i = 0; i < w.count; i++)
             if (w.objects[i].type == list[shape].type)
-                ck_assert_uint_eq(numbers[next++], i);
+                MUST(numbers[next++] == i);
         all += count;
     }
     ck_assert_uint_eq(all, w.count);
@@ -877,11 +894,12 @@ START_TEST(all_types)
     struct world w = new_world(NULL);
     struct fake *f = w.f;
     fill(&w, 1);
-    /* In no table of a module: found by its objects, and with it base, element and canonical type. */
+    /* In no table of a module: found by its objects, and with it base, element and canonical type.
+     */
     uint64_t base = fake_type(f, &(struct fake_type){0});
     uint64_t canonical = fake_type(f, &(struct fake_type){.flags = 0x20});
-    uint64_t derived = fake_type(f, &(struct fake_type){
-                                        .parent = base, .flags = 0x20, .canonical = canonical});
+    uint64_t derived =
+        fake_type(f, &(struct fake_type){.parent = base, .flags = 0x20, .canonical = canonical});
     uint64_t element = fake_class(f, 0, 5, 0), array = fake_array(f, element, 40, false);
     uint64_t unused = fake_class(f, 7, 1, 0); /* in the module's table, without objects */
     unsigned old = fake_segment(f, 0, 2);
@@ -891,8 +909,8 @@ START_TEST(all_types)
     const uint64_t *types;
     size_t count;
     ck_assert_int_eq(clr_heap_types(w.heap, w.target.runtime, &types, &count, &w.error), CLR_OK);
-    const uint64_t wanted[] = {base, canonical, derived, element, array, unused,
-                               f->known.object, f->known.free, f->known.string};
+    const uint64_t wanted[] = {base,   canonical,       derived,       element,        array,
+                               unused, f->known.object, f->known.free, f->known.string};
     for (size_t i = 0; i < sizeof wanted / sizeof wanted[0]; i++) {
         size_t found = 0;
         for (size_t k = 0; k < count; k++)
@@ -910,7 +928,8 @@ START_TEST(all_types)
 }
 END_TEST
 
-/* --- The dump ----------------------------------------------------------------------------------- */
+/* --- The dump -----------------------------------------------------------------------------------
+ */
 
 static struct clr_dump *open_dump(struct fake *f)
 {
@@ -937,11 +956,10 @@ START_TEST(parts_are_built_in_order)
     ck_assert_ptr_nonnull(dump->gc);
     ck_assert_ptr_null(dump->heap);
     ck_assert_int_eq(clr_dump_need(dump, CLR_PART_POSTINGS, NULL, &error), CLR_OK);
-    ck_assert_uint_eq(dump->built, CLR_PART_RUNTIME | CLR_PART_GC | CLR_PART_INDEX |
-                                       CLR_PART_POSTINGS);
+    ck_assert_uint_eq(dump->built,
+                      CLR_PART_RUNTIME | CLR_PART_GC | CLR_PART_INDEX | CLR_PART_POSTINGS);
     struct clr_heap *heap = dump->heap;
-    ck_assert_int_eq(clr_dump_need(dump, CLR_PART_INDEX | CLR_PART_POSTINGS, NULL, &error),
-                     CLR_OK);
+    ck_assert_int_eq(clr_dump_need(dump, CLR_PART_INDEX | CLR_PART_POSTINGS, NULL, &error), CLR_OK);
     ck_assert_ptr_eq(dump->heap, heap);
     ck_assert_uint_eq(clr_heap_count(heap), w.count);
     clr_dump_close(dump);
@@ -1020,8 +1038,7 @@ START_TEST(files_that_are_no_dump)
     ck_assert_ptr_null(dump);
     ck_assert_uint_eq(options.threads, 3); /* still the caller's */
     error = (struct clr_error){0};
-    ck_assert_int_eq(clr_dump_open("/proc/self/exe", &options, NULL, &dump, &error),
-                     CLR_NOT_CORE);
+    ck_assert_int_eq(clr_dump_open("/proc/self/exe", &options, NULL, &dump, &error), CLR_NOT_CORE);
 }
 END_TEST
 
@@ -1056,8 +1073,7 @@ START_TEST(out_of_memory)
         ck_assert_uint_lt(n, 2000);
         error = (struct clr_error){0};
         clr_alloc_fail_at(n);
-        enum clr_status status =
-            clr_heap_types(dump->heap, dump->runtime, &types, &count, &error);
+        enum clr_status status = clr_heap_types(dump->heap, dump->runtime, &types, &count, &error);
         clr_alloc_fail_at(0);
         if (status == CLR_OK)
             break;

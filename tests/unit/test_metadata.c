@@ -464,6 +464,75 @@ START_TEST(every_byte_changed)
 }
 END_TEST
 
+/* Where a part of the bytes is missing, everything says what it said, or that it is absent. The
+ * missing part is filled with what would be noticed. */
+START_TEST(every_hole)
+{
+    static const unsigned key[] = {[CLR_NESTEDCLASS] = 0, [CLR_GENERICPARAM] = 2};
+    build_sample();
+    size_t size, opened = 0, lost = 0;
+    const uint8_t *built = metadata_build(b, &size);
+    struct clr_metadata whole;
+    struct clr_error error;
+    ck_assert(clr_metadata_open(&whole, built, size, &error) == CLR_OK);
+    for (size_t length = 1; length <= 16; length += 5)
+        for (size_t at = 0; at + length <= size; at++)
+            for (unsigned filler = 0; filler < 2; filler++) {
+                struct clr_metadata_hole hole = {at, at + length};
+                uint8_t *blob = malloc(size);
+                ck_assert_ptr_nonnull(blob);
+                memcpy(blob, built, size);
+                memset(blob + at, filler ? 0x01 : 0, length);
+                error = (struct clr_error){0};
+                if (clr_metadata_open_parts(&md, blob, size, &hole, 1, &error) != CLR_OK) {
+                    ck_assert(error.code == CLR_FAULT && strstr(error.text, "not saved"));
+                    free(blob);
+                    continue;
+                }
+                opened++;
+                for (unsigned t = 0; t < CLR_METADATA_TABLES; t++) {
+                    ck_assert_uint_eq(md.table[t].count, whole.table[t].count);
+                    for (uint32_t rid = 1; rid <= whole.table[t].count; rid++)
+                        for (unsigned c = 0; c < CLR_METADATA_COLUMNS; c++) {
+                            uint32_t is, was;
+                            bool old = clr_metadata_cell(&whole, t, rid, c, &was);
+                            if (!clr_metadata_cell(&md, t, rid, c, &is))
+                                lost += old;
+                            else
+                                ck_assert(old && is == was);
+                        }
+                }
+                for (uint32_t i = 0; i < whole.strings.size; i++) {
+                    size_t is, was;
+                    const char *now = clr_metadata_string(&md, i, &is);
+                    const char *old = clr_metadata_string(&whole, i, &was);
+                    ck_assert(!now || (old && is == was && memcmp(now, old, is) == 0));
+                }
+                for (uint32_t i = 0; i < whole.blobs.size; i++) {
+                    struct clr_bytes now = clr_metadata_blob(&md, i);
+                    struct clr_bytes old = clr_metadata_blob(&whole, i);
+                    ck_assert(now.bad || (!old.bad && now.size == old.size &&
+                                          memcmp(now.data, old.data, now.size) == 0));
+                }
+                const uint8_t *guid = clr_metadata_guid(&md, 1);
+                ck_assert(!guid || memcmp(guid, clr_metadata_guid(&whole, 1), 16) == 0);
+                for (unsigned t = CLR_NESTEDCLASS; t <= CLR_GENERICPARAM; t++)
+                    for (uint32_t value = 0; value < 6; value++) {
+                        uint32_t now = clr_metadata_find(&md, t, key[t], value);
+                        ck_assert(now == 0 || now == clr_metadata_find(&whole, t, key[t], value));
+                    }
+                for (uint32_t rid = 1; rid <= 2; rid++) {
+                    uint32_t first, end, old_first, old_end;
+                    clr_metadata_members(&whole, CLR_FIELDDEF, rid, &old_first, &old_end);
+                    ck_assert(!clr_metadata_members(&md, CLR_FIELDDEF, rid, &first, &end) ||
+                              (first == old_first && end == old_end));
+                }
+                free(blob);
+            }
+    ck_assert(opened > size && lost > size);
+}
+END_TEST
+
 START_TEST(messages_say_what)
 {
     build_sample();
@@ -532,6 +601,7 @@ int main(void)
     tcase_add_loop_test(c, finding, 0, 2);
     tcase_add_test(c, coded_indexes);
     tcase_add_test(c, cut_anywhere);
+    tcase_add_test(c, every_hole);
     tcase_add_loop_test(c, every_byte_changed, 0, all);
     tcase_add_test(c, messages_say_what);
     suite_add_tcase(suite, c);

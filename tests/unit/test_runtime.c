@@ -60,7 +60,7 @@ START_TEST(every_release_is_served)
                                   : f->release == 8 ? versions_8
                                                     : old_versions;
     fake_open(f, &t);
-    for (int id = 0; id < CLR_CONTRACTS; id++) {
+    for (int id = 0; id < 7; id++) {
         ck_assert_msg(t.runtime->contract[id], "%s", t.runtime->refusal[id]);
         ck_assert_str_eq(t.runtime->contract[id]->version, versions[id]);
         ck_assert_ptr_null(t.runtime->refusal[id]);
@@ -157,7 +157,7 @@ START_TEST(no_two_rows_serve_the_same)
     for (const struct clr_contract_row *a = clr_contract_rows; a->name; a++) {
         ck_assert_uint_lt(a->id, CLR_CONTRACTS);
         for (const struct clr_contract_row *b = a + 1; b->name; b++)
-            ck_assert(strcmp(a->name, b->name) != 0 || strcmp(a->version, b->version) != 0);
+            ck_assert(a->id != b->id || strcmp(a->version, b->version) != 0);
     }
 }
 END_TEST
@@ -305,7 +305,7 @@ START_TEST(known_types)
         {f->known.object, 0, CLR_KIND_CLASS, 3u * f->word, 0, 0, false},
         {f->known.string, f->known.object, CLR_KIND_STRING, 2u * f->word + 6, 2, 0, false},
         {f->known.object_array, f->known.array, CLR_KIND_SZARRAY, 3u * f->word, f->word, 1, true},
-        {f->known.exception, f->known.object, CLR_KIND_CLASS, 6u * f->word, 0, 0, true},
+        {f->known.exception, f->known.object, CLR_KIND_CLASS, 7u * f->word, 0, 0, true},
         {f->known.multicast_delegate, f->known.delegate, CLR_KIND_CLASS, 8u * f->word, 0, 0, true},
         {f->known.int32, f->known.value_type, CLR_KIND_STRUCT, 3u * f->word, 0, 0, false},
     };
@@ -658,13 +658,30 @@ START_TEST(the_allocator_of_a_collectible_type)
         fake_module(f, &(struct fake_module){.is_collectible = true, .allocator = allocator});
     uint64_t made =
         fake_type(f, &(struct fake_type){.module = module, .rid = 2, .is_collectible = true});
+    /* An instance of a lasting type over that one goes when that one goes. */
+    uint64_t instance = fake_type(f, &(struct fake_type){.arguments = &made,
+                                                         .argument_count = 1,
+                                                         .is_collectible = true,
+                                                         .loader_module = module});
+    /* Damage: a type that is all of its own arguments. */
+    uint64_t arguments[40] = {0};
+    uint64_t knot = fake_type(f, &(struct fake_type){.arguments = arguments,
+                                                     .argument_count = 40,
+                                                     .is_collectible = true,
+                                                     .loader_module = module});
+    uint64_t dictionary = fake_word(f, fake_get(f, knot, "MethodTable", "PerInstInfo"));
+    for (uint64_t i = 0; i < 40; i++)
+        fake_put_word(f, dictionary + i * f->word, knot);
     fake_open(f, &t);
     ck_assert(clr_type_read(t.runtime, made, &type));
     ck_assert(type.is_collectible);
-    if (f->release > 8) {
-        ck_assert_uint_eq(clr_type_allocator(t.runtime, &type), allocator);
-        ck_assert_uint_eq(clr_allocator_object(t.runtime, allocator), object);
-    }
+    ck_assert_uint_eq(clr_type_allocator(t.runtime, &type), allocator);
+    ck_assert_uint_eq(clr_allocator_object(t.runtime, allocator), object);
+    ck_assert(clr_type_read(t.runtime, instance, &type));
+    ck_assert_uint_eq(type.module, f->known.core);
+    ck_assert_uint_eq(clr_type_allocator(t.runtime, &type), allocator);
+    ck_assert(clr_type_read(t.runtime, knot, &type));
+    ck_assert_uint_eq(clr_type_allocator(t.runtime, &type), f->release == 8 ? 0 : allocator);
     ck_assert(clr_type_read(t.runtime, f->known.string, &type));
     ck_assert_uint_eq(clr_type_allocator(t.runtime, &type), 0);
     ck_assert_uint_eq(clr_allocator_object(t.runtime, 0), 0);
@@ -857,7 +874,7 @@ START_TEST(unreadable_parts_of_a_module_are_told)
     for (size_t i = 0; i < count; i++)
         ck_assert_ptr_nonnull(modules[i]->name);
     ck_assert(!modules[1]->has_pe);
-    ck_assert(has_problem(&t, "modules", "the image at"));
+    ck_assert(has_problem(&t, "modules", "the image of /a/b.dll cannot be read"));
     ck_assert_uint_eq(modules[2]->address, lost);
     ck_assert_uint_eq(modules[2]->pe_assembly, 0);
     ck_assert_ptr_null(modules[2]->path);
@@ -980,7 +997,7 @@ END_TEST
 
 START_TEST(load_contexts)
 {
-    struct fake *f = fake_create(&(struct fake_options){.release = _i ? 10 : 11});
+    struct fake *f = fake_create(&(struct fake_options){.release = (unsigned)_i});
     struct fake_target t;
     const struct clr_load_context *contexts;
     size_t count;
@@ -1024,6 +1041,7 @@ START_TEST(load_contexts_that_are_not_described)
     const struct clr_load_context *contexts;
     size_t count;
     struct clr_error error = {0};
+    fake_hide(f, "PEAssembly", "AssemblyBinder");
     fake_open(f, &t);
     ck_assert_int_eq(clr_load_contexts(t.runtime, &contexts, &count, &error), CLR_UNSUPPORTED);
     ck_assert_ptr_nonnull(strstr(error.text, "AssemblyBinder"));
@@ -1041,6 +1059,8 @@ START_TEST(collectible_modules_of_older_releases)
     uint64_t plain = fake_module(f, &(struct fake_module){0});
     fake_type(f, &(struct fake_type){.module = loose, .rid = 2, .is_collectible = true});
     fake_type(f, &(struct fake_type){.module = plain, .rid = 2});
+    if (f->release == 8) /* the module's types have to say it */
+        fake_hide(f, "Module", "LoaderAllocator");
     fake_open(f, &t);
     ck_assert(clr_module_get(t.runtime, loose)->is_collectible);
     ck_assert(!clr_module_get(t.runtime, plain)->is_collectible);
@@ -1091,8 +1111,8 @@ START_TEST(types_of_a_module)
     ck_assert_int_eq(clr_module_types(t.runtime, m, collect, &all, NULL), CLR_OK);
     ck_assert(was_collected(&all, a));
     ck_assert(was_collected(&all, b));
-    ck_assert_uint_eq(all.count, f->release >= 10 ? 10 : 2);
-    for (int i = 0; i < 8 && f->release >= 10; i++)
+    ck_assert_uint_eq(all.count, 10);
+    for (int i = 0; i < 8; i++)
         ck_assert(was_collected(&all, instances[i]));
     ck_assert_int_eq(clr_module_types(t.runtime, m, collect, &some, NULL), CLR_OK);
     ck_assert_uint_eq(some.count, 1);
@@ -1225,8 +1245,7 @@ START_TEST(threads_of_every_release)
     fake_set_variable(f, "GCThread", made[2]);
     fake_context(f, made[0], object + 0x100, object + 0x180);
     fake_context(f, 0, object + 0x200, object + 0x240);
-    if (f->release > 8)
-        fake_exception(f, made[1], object);
+    fake_exception(f, made[1], object);
     if (f->release == 11) {
         uint64_t context = fake_get(f, made[0], "Thread", "RuntimeThreadLocals") +
                            fake_offset(f, "RuntimeThreadLocals", "AllocContext") +
@@ -1254,10 +1273,8 @@ START_TEST(threads_of_every_release)
     ck_assert(threads[1].preemptive_disabled);
     ck_assert(threads[2].is_dead && threads[2].is_gc);
     ck_assert_uint_eq(threads[2].alloc_pointer, 0);
-    if (f->release > 8) {
-        ck_assert_uint_eq(threads[1].exception, object);
-        ck_assert_uint_eq(threads[1].last_thrown, object);
-    }
+    ck_assert_uint_eq(threads[1].exception, object);
+    ck_assert_uint_eq(threads[1].last_thrown, object);
     if (f->release == 11) { /* what is left of the context is not allocated yet */
         ck_assert_uint_eq(threads[0].allocated_bytes, 0x201000 - 0x80);
         ck_assert_uint_eq(threads[0].stack_base, 0x9000);
@@ -1608,7 +1625,7 @@ int main(void)
     tcase_add_test(c, unreadable_parts_of_a_module_are_told);
     tcase_add_test(c, a_module_met_later_does_not_move_the_list);
     tcase_add_loop_test(c, a_damaged_list_of_assemblies_ends, 0, 8);
-    tcase_add_loop_test(c, load_contexts, 0, 2);
+    tcase_add_loop_test(c, load_contexts, 8, 12);
     tcase_add_test(c, load_contexts_that_are_not_described);
     tcase_add_loop_test(c, collectible_modules_of_older_releases, 8, 11);
     tcase_add_loop_test(c, types_of_a_module, 0, SHAPES);

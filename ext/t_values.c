@@ -1,0 +1,340 @@
+/*
+ * field_values, elements: what is in one object. Both exist for a given object only.
+ *
+ * field_values goes down to the fields that have values (inspect/leaves.c), elements through arrays
+ * and the library's collections (inspect/elements.c); values are those of inspect/value.c.
+ */
+#include "cache.h"
+#include "inspect/describe.h"
+#include "inspect/elements.h"
+#include "inspect/leaves.h"
+#include "results.h"
+
+enum { WALKED = CLR_PART_RUNTIME | CLR_PART_GC | CLR_PART_INDEX };
+
+/* --- field_values ------------------------------------------------------------------------------ */
+
+enum value_column {
+    VALUE_OBJECT,
+    VALUE_ROW,
+    VALUE_FIELD,
+    VALUE_DECLARING_TYPE,
+    VALUE_FIELD_TYPE,
+    VALUE_KIND,
+    VALUE_VALUE,
+    VALUE_TARGET,
+    VALUE_ADDRESS,
+    VALUE_COLUMNS
+};
+
+static const struct clr_column value_columns[] = {
+    [VALUE_OBJECT] = {"object", CLR_INTEGER, CLR_KEY | CLR_REQUIRED, 0, "objects.address."},
+    [VALUE_ROW] = {"row", CLR_INTEGER, CLR_KEY, 0, "Number of the row, from 0: base types first."},
+    [VALUE_FIELD] = {"field", CLR_TEXT, 0, 0,
+                     "Path of the field: Next, Bread.First, Inline[0]; NULL for a boxed date and the "
+                     "like, which are one value."},
+    [VALUE_DECLARING_TYPE] = {"declaring_type", CLR_INTEGER, 0, 0,
+                              "types.address that declares the last field of the path."},
+    [VALUE_FIELD_TYPE] = {"field_type", CLR_TEXT, 0, 0, "Name of the field's type."},
+    [VALUE_KIND] = {"kind", CLR_TEXT, 0, 0, "As fields.kind."},
+    [VALUE_VALUE] = {"value", CLR_ANY, 0, 0,
+                     "A number, or text: of strings, characters, enums, dates, guids, decimals; NULL "
+                     "for other references, and where there is none."},
+    [VALUE_TARGET] = {"target", CLR_INTEGER, 0, 0,
+                      "objects.address that a reference holds, 0 for null; NULL for others."},
+    [VALUE_ADDRESS] = {"address", CLR_INTEGER, 0, 0, "Address of the field."},
+    [VALUE_COLUMNS] = {0},
+};
+
+struct value_cursor {
+    struct clr_cursor base;
+    uint64_t object;
+    struct clr_leaf_walk walk;
+    struct clr_leaf leaf;
+    struct clr_value value;
+    bool is_read; /* VALUE is that of LEAF */
+};
+
+static enum clr_status next_value(struct clr_cursor *base, struct clr_error *error)
+{
+    struct value_cursor *cursor = (struct value_cursor *)base;
+    bool found;
+    base->row++;
+    cursor->is_read = false;
+    CLR_TRY(clr_leaf_walk_next(&cursor->walk, &cursor->leaf, &found, error));
+    base->eof = !found;
+    return CLR_OK;
+}
+
+static enum clr_status start_values(struct clr_cursor *base, const struct clr_query *query,
+                                    struct clr_error *error)
+{
+    struct value_cursor *cursor = (struct value_cursor *)base;
+    struct clr_layout *layout;
+    clr_leaf_walk_finish(&cursor->walk);
+    cursor->object = (uint64_t)clr_equal_int(query, 0);
+    CLR_TRY(clr_object_layout(base->dump, cursor->object, &layout, error));
+    base->row = -1;
+    base->eof = !layout;
+    if (base->eof)
+        return CLR_OK;
+    clr_leaf_walk_start(&cursor->walk, base->dump, cursor->object, layout);
+    return next_value(base, error);
+}
+
+static void finish_values(struct clr_cursor *base)
+{
+    struct value_cursor *cursor = (struct value_cursor *)base;
+    clr_leaf_walk_finish(&cursor->walk);
+    clr_value_deinit(&cursor->value);
+}
+
+/* Reads a place, and tells once what is lost. */
+static enum clr_status read_value(struct clr_dump *dump, const char *table, uint64_t object,
+                                  const struct clr_place *place, struct clr_value *value,
+                                  struct clr_error *error)
+{
+    CLR_TRY(clr_value_read(dump, place, value, error));
+    if (value->lost && clr_first_time(dump, place->address))
+        clr_problem(dump->problems, CLR_WARNING, table, place->address, 0,
+                    "object 0x%llx: the value at 0x%llx is not known: %s",
+                    (unsigned long long)object, (unsigned long long)place->address, value->lost);
+    return CLR_OK;
+}
+
+static enum clr_status value_column(struct clr_cursor *base, int column, sqlite3_context *context,
+                                    struct clr_error *error)
+{
+    struct value_cursor *cursor = (struct value_cursor *)base;
+    const struct clr_leaf *leaf = &cursor->leaf;
+    if ((column == VALUE_VALUE || column == VALUE_TARGET) && !cursor->is_read) {
+        CLR_TRY(read_value(base->dump, "field_values", cursor->object, &leaf->place, &cursor->value,
+                           error));
+        cursor->is_read = true;
+    }
+    switch (column) {
+    case VALUE_OBJECT: clr_result_u64(context, cursor->object); break;
+    case VALUE_ROW: sqlite3_result_int64(context, base->row); break;
+    case VALUE_FIELD:
+        if (leaf->path)
+            sqlite3_result_text(context, leaf->path, -1, SQLITE_TRANSIENT);
+        break;
+    case VALUE_DECLARING_TYPE: clr_result_u64(context, leaf->declaring); break;
+    case VALUE_FIELD_TYPE: clr_result_static(context, leaf->type_name); break;
+    case VALUE_KIND: clr_result_static(context, clr_element_text(leaf->place.element)); break;
+    case VALUE_VALUE: clr_result_value(context, &cursor->value); break;
+    case VALUE_TARGET:
+        if (cursor->value.is_reference)
+            clr_result_u64(context, cursor->value.target);
+        break;
+    case VALUE_ADDRESS: clr_result_u64(context, leaf->place.address); break;
+    }
+    return CLR_OK;
+}
+
+static const struct clr_path value_paths[] = {
+    {.name = "object=",
+     .key = {{VALUE_OBJECT, CLR_EQ}},
+     .order = VALUE_ROW,
+     .rows = clr_rows_few},
+    {0},
+};
+
+const struct clr_table clr_table_field_values = {
+    .name = "field_values",
+    .doc = "The fields of one object with their values; structs in it by dotted names.",
+    .columns = value_columns,
+    .paths = value_paths,
+    .needs = WALKED,
+    .contract = CLR_CONTRACT_OBJECT,
+    .cursor_size = sizeof(struct value_cursor),
+    .start = start_values,
+    .next = next_value,
+    .finish = finish_values,
+    .column = value_column,
+};
+
+/* --- elements ---------------------------------------------------------------------------------- */
+
+enum element_column {
+    ELEMENT_OBJECT,
+    ELEMENT_POSITION,
+    ELEMENT_INDICES,
+    ELEMENT_KEY,
+    ELEMENT_KEY_TARGET,
+    ELEMENT_KIND,
+    ELEMENT_VALUE,
+    ELEMENT_TARGET,
+    ELEMENT_ADDRESS,
+    ELEMENT_COLUMNS
+};
+
+static const struct clr_column element_columns[] = {
+    [ELEMENT_OBJECT] = {"object", CLR_INTEGER, CLR_KEY | CLR_REQUIRED, 0,
+                        "objects.address of an array or of one of .NET's collections; another is an "
+                        "error."},
+    [ELEMENT_POSITION] = {"position", CLR_INTEGER, CLR_KEY, 0,
+                          "Number of the element, from 0, in the order of the collection."},
+    [ELEMENT_INDICES] = {"indices", CLR_TEXT, 0, 0,
+                         "Of an array: its indices with the lower bounds, such as 3 or 0,-1; NULL "
+                         "for collections."},
+    [ELEMENT_KEY] = {"key", CLR_ANY, 0, 0,
+                     "Its key's value, where there are keys; of a PriorityQueue the priority."},
+    [ELEMENT_KEY_TARGET] = {"key_target", CLR_INTEGER, 0, 0,
+                            "objects.address of the key, if that is a reference."},
+    [ELEMENT_KIND] = {"kind", CLR_TEXT, 0, 0, "Of the value: as fields.kind."},
+    [ELEMENT_VALUE] = {"value", CLR_ANY, 0, 0,
+                       "As field_values.value; of a struct with fields of its own one readable "
+                       "line."},
+    [ELEMENT_TARGET] = {"target", CLR_INTEGER, 0, 0,
+                        "objects.address that a reference holds, 0 for null; NULL for others."},
+    [ELEMENT_ADDRESS] = {"address", CLR_INTEGER, 0, 0, "Address of the element or its value."},
+    [ELEMENT_COLUMNS] = {0},
+};
+
+enum { ELEMENTS_BY_OBJECT, ELEMENTS_BY_POSITION };
+
+struct element_cursor {
+    struct clr_cursor base;
+    uint64_t object;
+    struct clr_elements elements;
+    struct clr_item item;
+    int64_t last; /* position */
+    struct clr_value key, value;
+    bool key_is_read, value_is_read;
+    struct clr_text text;
+};
+
+static enum clr_status next_element(struct clr_cursor *base, struct clr_error *error)
+{
+    struct element_cursor *cursor = (struct element_cursor *)base;
+    bool found;
+    cursor->key_is_read = cursor->value_is_read = false;
+    CLR_TRY(clr_elements_next(&cursor->elements, &cursor->item, &found, error));
+    base->eof = !found || cursor->item.position > cursor->last;
+    return CLR_OK;
+}
+
+static enum clr_status start_elements(struct clr_cursor *base, const struct clr_query *query,
+                                      struct clr_error *error)
+{
+    struct element_cursor *cursor = (struct element_cursor *)base;
+    bool found;
+    clr_elements_finish(&cursor->elements);
+    cursor->object = (uint64_t)clr_equal_int(query, 0);
+    cursor->last = INT64_MAX;
+    CLR_TRY(clr_elements_start(&cursor->elements, base->dump, base->job, cursor->object, &found,
+                               error));
+    base->eof = !found;
+    if (!found)
+        return CLR_OK;
+    if (query->path == ELEMENTS_BY_POSITION) {
+        cursor->last = query->high;
+        if (query->low > 0)
+            clr_elements_seek(&cursor->elements, (uint64_t)query->low);
+    }
+    return next_element(base, error);
+}
+
+static void finish_elements(struct clr_cursor *base)
+{
+    struct element_cursor *cursor = (struct element_cursor *)base;
+    clr_elements_finish(&cursor->elements);
+    clr_value_deinit(&cursor->key);
+    clr_value_deinit(&cursor->value);
+    clr_text_deinit(&cursor->text);
+}
+
+/* A value, or the line that stands for a struct. */
+static enum clr_status result_place(struct element_cursor *cursor, const struct clr_place *place,
+                                    const struct clr_value *value, sqlite3_context *context,
+                                    struct clr_error *error)
+{
+    if (value->kind != CLR_VALUE_STRUCT) {
+        clr_result_value(context, value);
+        return CLR_OK;
+    }
+    clr_text_clear(&cursor->text);
+    CLR_TRY(clr_place_text(cursor->base.dump, place, &cursor->text, error));
+    if (cursor->text.failed)
+        return clr_fail(error, CLR_NOMEM, 0, "out of memory for an element");
+    clr_result_copy(context, cursor->text.data, cursor->text.length);
+    return CLR_OK;
+}
+
+static enum clr_status element_column(struct clr_cursor *base, int column, sqlite3_context *context,
+                                      struct clr_error *error)
+{
+    struct element_cursor *cursor = (struct element_cursor *)base;
+    const struct clr_item *item = &cursor->item;
+    bool of_key = column == ELEMENT_KEY || column == ELEMENT_KEY_TARGET;
+    bool of_value = column == ELEMENT_VALUE || column == ELEMENT_TARGET;
+    if (of_key && item->has_key && !cursor->key_is_read) {
+        CLR_TRY(read_value(base->dump, "elements", cursor->object, &item->key, &cursor->key, error));
+        cursor->key_is_read = true;
+    }
+    if (of_value && !cursor->value_is_read) {
+        CLR_TRY(read_value(base->dump, "elements", cursor->object, &item->value, &cursor->value,
+                           error));
+        cursor->value_is_read = true;
+    }
+    switch (column) {
+    case ELEMENT_OBJECT: clr_result_u64(context, cursor->object); break;
+    case ELEMENT_POSITION: sqlite3_result_int64(context, item->position); break;
+    case ELEMENT_INDICES:
+        if (cursor->elements.collection || cursor->elements.within != cursor->object)
+            break;
+        clr_text_clear(&cursor->text);
+        clr_array_indices(base->dump, &cursor->elements.array, (uint64_t)item->position,
+                          &cursor->text);
+        clr_result_copy(context, cursor->text.data, cursor->text.length);
+        break;
+    case ELEMENT_KEY:
+        return item->has_key ? result_place(cursor, &item->key, &cursor->key, context, error)
+                             : CLR_OK;
+    case ELEMENT_KEY_TARGET:
+        if (item->has_key && cursor->key.is_reference)
+            clr_result_u64(context, cursor->key.target);
+        break;
+    case ELEMENT_KIND: clr_result_static(context, clr_element_text(item->value.element)); break;
+    case ELEMENT_VALUE: return result_place(cursor, &item->value, &cursor->value, context, error);
+    case ELEMENT_TARGET:
+        if (cursor->value.is_reference)
+            clr_result_u64(context, cursor->value.target);
+        break;
+    case ELEMENT_ADDRESS: clr_result_u64(context, item->value.address); break;
+    }
+    return CLR_OK;
+}
+
+static double elements_of_a_range(const struct clr_dump *dump)
+{
+    (void)dump;
+    return 5;
+}
+
+static const struct clr_path element_paths[] = {
+    [ELEMENTS_BY_OBJECT] = {.name = "object=",
+                            .key = {{ELEMENT_OBJECT, CLR_EQ}},
+                            .order = ELEMENT_POSITION,
+                            .rows = clr_rows_few},
+    [ELEMENTS_BY_POSITION] = {.name = "object=,position..",
+                              .key = {{ELEMENT_OBJECT, CLR_EQ}, {ELEMENT_POSITION, CLR_RANGE}},
+                              .order = ELEMENT_POSITION,
+                              .rows = elements_of_a_range},
+    {0},
+};
+
+const struct clr_table clr_table_elements = {
+    .name = "elements",
+    .doc = "The elements of one array or collection; dictionaries with their keys.",
+    .columns = element_columns,
+    .paths = element_paths,
+    .needs = WALKED | CLR_PART_HANDLES,
+    .contract = CLR_CONTRACT_OBJECT,
+    .cursor_size = sizeof(struct element_cursor),
+    .start = start_elements,
+    .next = next_element,
+    .finish = finish_elements,
+    .column = element_column,
+};

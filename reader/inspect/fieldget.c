@@ -1,0 +1,177 @@
+/*
+ * 'a.b' from an object on: a name is a field of the struct or object where the path has come to, an
+ * index in brackets an element of an array or inline array. A reference is followed when the path goes
+ * on behind it.
+ *
+ * A name may have dots and brackets of its own between '<' and '>': '<Name>k__BackingField'.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "inspect/describe.h"
+#include "inspect/elements.h"
+
+/* Where the path has come to: a place, or the inside of an object. */
+struct spot {
+    struct clr_dump *dump;
+    const char *path;
+    struct clr_place place;
+    const struct clr_layout *layout; /* of the struct or object; NULL: none */
+    uint64_t object;                 /* whose inside it is; 0: a place */
+    uint64_t base;                   /* what the offsets of LAYOUT's fields count from */
+    bool lost;                       /* behind a null */
+};
+
+static enum clr_status enter_object(struct spot *spot, uint64_t object, struct clr_error *error)
+{
+    struct clr_layout *layout;
+    CLR_TRY(clr_object_layout(spot->dump, object, &layout, error));
+    spot->layout = layout;
+    spot->object = object;
+    spot->base = object + spot->dump->runtime->word;
+    spot->lost = !layout;
+    return CLR_OK;
+}
+
+/* Goes from a place to what is inside it: through a reference, or into a struct. */
+static enum clr_status enter_place(struct spot *spot, struct clr_error *error)
+{
+    struct clr_layout *layout = NULL;
+    uint64_t object;
+    if (clr_element_is_reference(spot->place.element)) {
+        if (!clr_read_word(spot->dump->process, spot->place.address, &object))
+            object = 0;
+        return enter_object(spot, object, error);
+    }
+    if (spot->place.type != 0)
+        CLR_TRY(clr_layout_get(spot->dump, spot->place.type, &layout, error));
+    spot->layout = layout;
+    spot->object = 0;
+    spot->base = spot->place.address;
+    if (!layout)
+        return clr_fail(error, CLR_MISUSE, 0,
+                        "clr_field: '%.100s' goes on behind a value that has no fields", spot->path);
+    return CLR_OK;
+}
+
+static size_t name_length(const char *name)
+{
+    size_t length = 0;
+    unsigned nested = 0;
+    for (; name[length]; length++) {
+        char c = name[length];
+        if (nested == 0 && (c == '.' || c == '['))
+            break;
+        nested += c == '<';
+        nested -= c == '>' && nested > 0;
+    }
+    return length;
+}
+
+static const struct clr_member *find(const struct clr_layout *layout, const char *name,
+                                     size_t length)
+{
+    static const char suffix[] = ">k__BackingField";
+    char property[256];
+    const struct clr_member *member = clr_layout_find(layout, name, length);
+    if (member || length + sizeof suffix + 1 > sizeof property)
+        return member;
+    property[0] = '<';
+    memcpy(property + 1, name, length);
+    memcpy(property + 1 + length, suffix, sizeof suffix);
+    return clr_layout_find(layout, property, strlen(property));
+}
+
+static enum clr_status take_name(struct spot *spot, const char **at, struct clr_error *error)
+{
+    size_t length = name_length(*at);
+    const struct clr_member *member = find(spot->layout, *at, length);
+    if (!member)
+        return clr_fail(error, CLR_NOT_FOUND, spot->object,
+                        "clr_field: %.150s has no field '%.*s' (path '%.100s'); the table fields "
+                        "lists what it has",
+                        clr_type_name(spot->dump->runtime, spot->layout->type.address),
+                        length > 100 ? 100 : (int)length, *at, spot->path);
+    *at += length;
+    spot->lost = !member->field.has_offset;
+    return clr_member_place(spot->dump, member, spot->base, &spot->place, error);
+}
+
+/* '[1,-2]': the numbers, and *AT behind the bracket. */
+static enum clr_status read_indices(const struct spot *spot, const char **at,
+                                    int64_t indices[CLR_ARRAY_RANK], uint32_t *count,
+                                    struct clr_error *error)
+{
+    const char *next = *at;
+    *count = 0;
+    do {
+        char *end;
+        errno = 0;
+        indices[*count] = strtoll(next + 1, &end, 10);
+        if (errno != 0 || end == next + 1 || (*end != ',' && *end != ']') ||
+            ++*count > CLR_ARRAY_RANK - 1)
+            return clr_fail(error, CLR_MISUSE, 0,
+                            "clr_field: the path '%.100s' has brackets without a number in them: "
+                            "'[3].Value'",
+                            spot->path);
+        next = end;
+    } while (*next == ',');
+    *at = next + 1;
+    return CLR_OK;
+}
+
+static enum clr_status take_index(struct spot *spot, const char **at, struct clr_error *error)
+{
+    struct clr_array_view array;
+    int64_t indices[CLR_ARRAY_RANK];
+    uint64_t i, type;
+    uint32_t count, size;
+    CLR_TRY(read_indices(spot, at, indices, &count, error));
+    if (spot->object != 0 && clr_array_open(spot->dump, spot->object, &array)) {
+        spot->lost = !clr_array_find(spot->dump, &array, indices, count, &i);
+        if (!spot->lost)
+            spot->place = clr_array_place(&array, i);
+        return CLR_OK;
+    }
+    if (!spot->layout->is_inline_array)
+        return clr_fail(error, CLR_MISUSE, spot->object,
+                        "clr_field: '%.100s' has an index for a %.150s, which is no array; the "
+                        "table elements goes through collections",
+                        spot->path,
+                        clr_type_name(spot->dump->runtime, spot->layout->type.address));
+    const struct clr_member *member = &spot->layout->members[0];
+    CLR_TRY(clr_member_type(spot->dump, member, &type, &size, error));
+    CLR_TRY(clr_member_place(spot->dump, member, spot->base, &spot->place, error));
+    spot->lost = count != 1 || size == 0 || indices[0] < 0 ||
+                 (uint64_t)indices[0] >= spot->layout->size / size;
+    if (!spot->lost)
+        spot->place.address += (uint64_t)indices[0] * size;
+    return CLR_OK;
+}
+
+enum clr_status clr_path_place(struct clr_dump *dump, uint64_t object, const char *path,
+                               struct clr_place *place, bool *found, struct clr_error *error)
+{
+    struct spot spot = {.dump = dump, .path = path};
+    const char *at = path;
+    *found = false;
+    CLR_TRY(enter_object(&spot, object, error));
+    while (!spot.lost) {
+        if (*at == '[')
+            CLR_TRY(take_index(&spot, &at, error));
+        else
+            CLR_TRY(take_name(&spot, &at, error));
+        if (spot.lost)
+            return CLR_OK;
+        if (*at == 0) {
+            *place = spot.place;
+            *found = true;
+            return CLR_OK;
+        }
+        if (*at == '.')
+            at++;
+        CLR_TRY(enter_place(&spot, error));
+    }
+    return CLR_OK;
+}
