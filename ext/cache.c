@@ -93,6 +93,7 @@ static void destroy_cache(void *above)
     clr_free(cache->alive);
     clr_free(cache->retained);
     clr_free(cache->methods);
+    clr_line_cache_destroy(cache->lines);
     clr_lookup_deinit(&cache->static_objects);
     clr_free(cache->static_rows);
     clr_free(cache->shape_name);

@@ -34,6 +34,8 @@ void clr_lookup_deinit(struct clr_lookup *index);
 /* A key for texts: the hash of a name. Texts of one key need not be equal: SQLite checks again. */
 uint64_t clr_text_key(const char *text, size_t length);
 
+struct clr_line_cache;
+
 struct clr_cache {
     struct clr_lookup regions, images, segments, threads; /* by the table's key */
     struct clr_lookup stack_pointers;                     /* of OS threads; row: its number */
@@ -49,15 +51,18 @@ struct clr_cache {
     uint64_t *methods;                              /* all of them, ascending; see t_code.c */
     size_t method_count, method_room;
     bool methods_built;
+    struct clr_line_cache *lines; /* lines.c */
     struct clr_lookup static_objects; /* rows: static_rows */
     void *static_rows;                /* of t_statics.c */
-    const char **shape_name; /* per shape; NULL: not asked for yet */
+    const char **shape_name;          /* per shape; NULL: not asked for yet */
     size_t shape_count;
     struct clr_map told;    /* see clr_first_time */
     struct clr_type *types; /* that were read; TYPE_NUMBERS: address -> number */
     size_t type_count, type_room;
     struct clr_map type_numbers;
 };
+
+void clr_line_cache_destroy(struct clr_line_cache *cache); /* lines.c; NULL is fine */
 
 enum clr_status clr_cache(struct clr_dump *dump, struct clr_cache **cache, struct clr_error *error);
 /* The cache if it has been made: for count() and key() of array tables, whose load() makes it. */

@@ -427,8 +427,8 @@ static int x_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 /* What an operand says about an INTEGER column. */
 enum place { BELOW_ALL, AT, ABOVE_ALL, NOWHERE };
 
-/* Places VALUE among the integers: *INTEGER is it or, for a REAL *BETWEEN two of them, the one on the
- * side of zero: as a bound it is right, or too wide by one. */
+/* Places VALUE among the integers: *INTEGER is it or, for a REAL *BETWEEN two of them, the one on
+ * the side of zero: as a bound it is right, or too wide by one. */
 static enum place place_integer(sqlite3_value *value, int64_t *integer, bool *between)
 {
     *between = false;

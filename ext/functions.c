@@ -80,13 +80,28 @@ static void address_function(sqlite3_context *context, int argc, sqlite3_value *
         sqlite3_result_value(context, argv[0]);
         return;
     }
+    if (sqlite3_value_type(argv[0]) == SQLITE_NULL)
+        return;
     uint64_t address;
-    const char *text = sqlite3_value_type(argv[0]) == SQLITE_TEXT
-                           ? (const char *)sqlite3_value_text(argv[0])
-                           : NULL;
-    if (text && strlen(text) == (size_t)sqlite3_value_bytes(argv[0]) &&
-        parse_address(text, &address))
+    bool is_text = sqlite3_value_type(argv[0]) == SQLITE_TEXT;
+    const char *text = (const char *)sqlite3_value_text(argv[0]);
+    if (!text) {
+        sqlite3_result_error_nomem(context);
+        return;
+    }
+    if (is_text && strlen(text) == (size_t)sqlite3_value_bytes(argv[0]) &&
+        parse_address(text, &address)) {
         sqlite3_result_int64(context, (sqlite3_int64)address);
+        return;
+    }
+    struct clr_error error = {0};
+    clr_function_fail(
+        context,
+        clr_fail(&error, CLR_MISUSE, 0,
+                 "clr_address: '%.60s' is no address; write it as hexadecimal text of "
+                 "at most 16 digits, as in '0x7f3a1c002a18', or as a whole number",
+                 text),
+        &error);
 }
 
 /* --- With a dump ------------------------------------------------------------------------------ */

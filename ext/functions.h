@@ -6,9 +6,9 @@
 
 #include "session.h"
 
-int clr_register_functions(sqlite3 *db, struct clr_session *session); /* functions.c */
+int clr_register_functions(sqlite3 *db, struct clr_session *session);       /* functions.c */
 int clr_register_value_functions(sqlite3 *db, struct clr_session *session); /* functions_values.c */
-int clr_register_attach(sqlite3 *db, struct clr_session *session);    /* attach.c */
+int clr_register_attach(sqlite3 *db, struct clr_session *session);          /* attach.c */
 
 /* Declares one function; the session is its user data. FLAGS beside SQLITE_UTF8. */
 struct clr_function {

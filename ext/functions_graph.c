@@ -21,34 +21,98 @@ enum {
 
 /* --- clr_path --------------------------------------------------------------------------------- */
 
-static enum clr_status write_path(struct clr_dump *dump, const struct clr_object_path *path,
-                                  struct clr_text *text, struct clr_error *error)
+/* A step of a path, and how often it is taken again right after. */
+struct step {
+    struct clr_ref ref;
+    const char *field;
+    uint64_t type; /* of the object that it leads to */
+    size_t times;
+};
+enum {
+    SHOWN = 500, /* different steps at either end of a path: a text that a person can read */
+    POLL_HOPS = 1 << 12,
+};
+
+static enum clr_status read_step(struct clr_dump *dump, const struct clr_hop *hop,
+                                 struct step *step, struct clr_error *error)
 {
-    struct clr_text name = {0};
-    for (size_t hop = 0; hop < path->count; hop++) {
-        struct clr_object object;
-        struct clr_ref ref;
-        const char *field;
-        if (!clr_object_read(dump->heap, path->hops[hop].number, &object))
-            return clr_fail(error, CLR_FAULT, 0, "an object of the path cannot be read any more");
-        if (hop == 0) {
-            const struct clr_root *root = &dump->roots->rows[path->root];
-            clr_root_name(dump->runtime, root, &name);
-            clr_path_text_root(dump, root, name.data ? name.data : "", object.type, text);
-            text->failed |= name.failed;
-            clr_text_deinit(&name);
-        } else if (clr_edge_ref(dump->refs, path->hops[hop].edge, &ref)) {
-            CLR_TRY(clr_ref_field(dump, &ref, &field, error));
-            if (ref.kind == CLR_REF_ELEMENT) {
-                clr_text_format(&name, "[%llu]%s", (unsigned long long)ref.element, field + 2);
-                clr_path_text_step(dump, ref.kind, name.data ? name.data : "", object.type, text);
-                clr_text_deinit(&name);
-            } else {
-                clr_path_text_step(dump, ref.kind, field, object.type, text);
-            }
-        }
+    struct clr_object object;
+    if (!clr_object_read(dump->heap, hop->number, &object) ||
+        !clr_edge_ref(dump->refs, hop->edge, &step->ref))
+        return clr_fail(error, CLR_FAULT, clr_address(dump->heap, hop->number),
+                        "object 0x%llx of the path cannot be read any more",
+                        (unsigned long long)clr_address(dump->heap, hop->number));
+    step->type = object.type;
+    step->times = 1;
+    return clr_ref_field(dump, &step->ref, &step->field, error);
+}
+
+static bool same_step(const struct step *a, const struct step *b)
+{
+    if (a->type != b->type || a->ref.kind != b->ref.kind || a->ref.kind == CLR_REF_ELEMENT)
+        return false;
+    return a->field == b->field || (a->field && b->field && strcmp(a->field, b->field) == 0);
+}
+
+static void write_step(struct clr_dump *dump, const struct step *step, struct clr_text *text)
+{
+    struct clr_text element = {0};
+    const char *field = step->field;
+    if (step->ref.kind == CLR_REF_ELEMENT) {
+        clr_text_format(&element, "[%llu]%s", (unsigned long long)step->ref.element, field + 2);
+        field = element.data ? element.data : "";
     }
+    clr_path_text_step(dump, step->ref.kind, field, step->type, text);
+    if (step->times > 1)
+        clr_text_format(text, " (%zu times)", step->times);
+    text->failed |= element.failed;
+    clr_text_deinit(&element);
+}
+
+/* Goes along the path, a step that is repeated (a list) counting once. SHOW 0: finds how many *STEPS
+ * there are; else writes all but those in the middle. */
+static enum clr_status go_along(struct clr_call *call, const struct clr_object_path *path,
+                                bool show, size_t *steps, struct clr_error *error)
+{
+    struct step step, next;
+    size_t at = 0, all = *steps;
+    for (size_t hop = 1; hop < path->count; at++) {
+        CLR_TRY(read_step(call->dump, &path->hops[hop], &step, error));
+        while (++hop < path->count) {
+            if (hop % POLL_HOPS == 0)
+                CLR_TRY(clr_job_poll(call->job, "writing a path", hop, path->count, error));
+            CLR_TRY(read_step(call->dump, &path->hops[hop], &next, error));
+            if (!same_step(&step, &next))
+                break;
+            step.times++;
+        }
+        if (show && (at < SHOWN || at + SHOWN >= all))
+            write_step(call->dump, &step, &call->text);
+        else if (show && at == SHOWN)
+            clr_text_format(&call->text, " -> ... (%zu steps more, which path_to_root has)",
+                            all - 2 * SHOWN);
+    }
+    *steps = at;
     return CLR_OK;
+}
+
+static enum clr_status write_path(struct clr_call *call, const struct clr_object_path *path,
+                                  struct clr_error *error)
+{
+    struct clr_dump *dump = call->dump;
+    const struct clr_root *root = &dump->roots->rows[path->root];
+    struct clr_text name = {0};
+    struct clr_object object;
+    size_t steps = 0;
+    if (!clr_object_read(dump->heap, path->hops[0].number, &object))
+        return clr_fail(error, CLR_FAULT, 0, "an object of the path cannot be read any more");
+    clr_root_name(dump->runtime, root, &name);
+    clr_path_text_root(dump, root, name.data ? name.data : "", object.type, &call->text);
+    call->text.failed |= name.failed;
+    clr_text_deinit(&name);
+    if (path->count > SHOWN)
+        CLR_TRY(go_along(call, path, false, &steps, error));
+    return go_along(call, path, true, &steps, error);
 }
 
 static enum clr_status path_of_object(struct clr_call *call, struct clr_error *error)
@@ -56,14 +120,15 @@ static enum clr_status path_of_object(struct clr_call *call, struct clr_error *e
     struct clr_object_path path;
     uint32_t number;
     CLR_TRY(clr_dump_need(call->dump, REACHED, call->job, error));
-    if (!clr_number(call->dump->heap, call->address, &number))
+    if (!clr_number(call->dump->heap, call->address, &number) ||
+        clr_ref_is_free(call->dump->refs, number))
         return clr_fail(error, CLR_NOT_FOUND, call->address,
                         "clr_path: 0x%llx is not the address of an object: clr_what() says what is "
                         "there",
                         (unsigned long long)call->address);
     CLR_TRY(clr_path_shortest(call->dump, number, &path, error));
     call->found = path.count != 0;
-    enum clr_status status = write_path(call->dump, &path, &call->text, error);
+    enum clr_status status = call->found ? write_path(call, &path, error) : CLR_OK;
     clr_object_path_deinit(&path);
     return status;
 }

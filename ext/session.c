@@ -293,8 +293,7 @@ enum clr_status clr_session_path(struct clr_session *session, const char *path,
 
 /* --- Jobs ------------------------------------------------------------------------------------- */
 
-struct clr_job *clr_session_job_open(struct clr_session *session,
-                                     const struct clr_options *options)
+struct clr_job *clr_session_job_open(struct clr_session *session, const struct clr_options *options)
 {
     make_pulse(session, &session->pulse, options);
     return &session->pulse.job;

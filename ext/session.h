@@ -69,8 +69,8 @@ void clr_session_names(const struct clr_session *session, char *text, size_t siz
 
 sqlite3 *clr_session_db(struct clr_session *session);
 
-/* The job for work on DUMP, which is one of the session's, or NULL: default options. It lives as long
- * as the dump is open; clr_session_job_end stands after every call that was given it, since no
+/* The job for work on DUMP, which is one of the session's, or NULL: default options. It lives as
+ * long as the dump is open; clr_session_job_end stands after every call that was given it, since no
  * statement may stay prepared between calls, or sqlite3_close fails. */
 struct clr_job *clr_session_job_begin(struct clr_session *session, const struct clr_dump *dump);
 /* The same while a dump is being opened: its options are all there is. */

@@ -30,11 +30,20 @@ const char *clr_runtime_version(const struct clr_dump *dump, size_t *length)
     return *text >= '0' && *text <= '9' && text[*length] == '/' ? text : NULL;
 }
 
+/* Of severity info are facts that take nothing from the tables. */
+static size_t losses(const struct clr_problems *problems)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < clr_problems_count(problems); i++)
+        count += clr_problems_at(problems, i)->severity != CLR_INFO;
+    return count;
+}
+
 void clr_dump_summary(const struct clr_open_dump *open, struct clr_text *text)
 {
     const struct clr_dump *dump = open->dump;
     const struct clr_process_info *info = clr_process_info(dump->process);
-    size_t length, problems = clr_problems_count(dump->problems);
+    size_t length, problems = losses(dump->problems);
     const char *version = clr_runtime_version(dump, &length);
     clr_text_format(text, "%s: .NET", open->schema ? open->schema : open->path);
     if (version) {

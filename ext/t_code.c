@@ -10,6 +10,7 @@
 
 #include "base/alloc.h"
 #include "cache.h"
+#include "lines.h"
 #include "results.h"
 #include "runtime/code.h"
 #include "runtime/debuginfo.h"
@@ -287,16 +288,6 @@ static enum clr_status start_methods(struct clr_cursor *base, const struct clr_q
     return next_method(base, error);
 }
 
-static enum clr_status result_text(struct clr_text *text, sqlite3_context *context,
-                                   struct clr_error *error)
-{
-    if (!text->failed)
-        clr_result_copy(context, text->data ? text->data : "", text->length);
-    bool failed = text->failed;
-    clr_text_deinit(text);
-    return failed ? no_memory(error) : CLR_OK;
-}
-
 static enum clr_status method_column(struct clr_cursor *base, int column, sqlite3_context *context,
                                      struct clr_error *error)
 {
@@ -310,10 +301,10 @@ static enum clr_status method_column(struct clr_cursor *base, int column, sqlite
     case METHOD_TYPE: clr_result_u64(context, method->type); break;
     case METHOD_NAME:
         clr_method_name(runtime, method, &text);
-        return result_text(&text, context, error);
+        return clr_result_text(context, &text, error);
     case METHOD_SIGNATURE:
         if (clr_method_signature(runtime, method, &text) || text.failed)
-            return result_text(&text, context, error);
+            return clr_result_text(context, &text, error);
         break;
     case METHOD_TOKEN: clr_result_known(context, method->token); break;
     case METHOD_MODULE: clr_result_known(context, method->module); break;
@@ -565,6 +556,8 @@ enum bound_column {
     BOUND_KIND,
     BOUND_SOURCE,
     BOUND_FORMAT,
+    BOUND_FILE,
+    BOUND_LINE,
     BOUND_COLUMNS
 };
 
@@ -584,6 +577,9 @@ static const struct clr_column bound_columns[] = {
     [BOUND_FORMAT] = {"format", CLR_TEXT, 0, 0,
                       "DebugInfo format that it was read from: nibble (.NET 8 and 9), 1 (10), 2 or "
                       "c1 (11)."},
+    [BOUND_FILE] = {"file", CLR_TEXT, CLR_HIDDEN, 0,
+                    "Source file, where the module's PDB is at hand."},
+    [BOUND_LINE] = {"line", CLR_INTEGER, CLR_HIDDEN, 0, "Line in it, from 1."},
     [BOUND_COLUMNS] = {0},
 };
 
@@ -657,6 +653,7 @@ static enum clr_status bound_column(struct clr_cursor *base, int column, sqlite3
     static const char *const special[] = {"no_mapping", "prolog", "epilog"};
     const struct debug_cursor *cursor = (const struct debug_cursor *)base;
     const struct clr_bound *bound = &cursor->bounds.items[cursor->row];
+    struct clr_method method;
     struct clr_text text = {0};
     switch (column) {
     case BOUND_CODE: clr_result_u64(context, cursor->code->start); break;
@@ -677,8 +674,15 @@ static enum clr_status bound_column(struct clr_cursor *base, int column, sqlite3
         break;
     case BOUND_SOURCE:
         clr_source_text(bound->source, &text);
-        return result_text(&text, context, error);
+        return clr_result_text(context, &text, error);
     case BOUND_FORMAT: clr_result_static(context, cursor->blob.info.format->name); break;
+    case BOUND_FILE:
+    case BOUND_LINE:
+        if (bound->il_offset >= 0 &&
+            clr_method_read(base->dump->runtime, cursor->code->method, &method))
+            return clr_result_line(base->dump, &method, (uint32_t)bound->il_offset,
+                                   column == BOUND_FILE, context, error);
+        break;
     }
     return CLR_OK;
 }
@@ -845,7 +849,7 @@ static enum clr_status var_column(struct clr_cursor *base, int column, sqlite3_c
     case VAR_KIND: clr_result_static(context, clr_variable_kind_text(variable->kind)); break;
     case VAR_LOCATION:
         put_location(base->dump, variable, &text);
-        return result_text(&text, context, error);
+        return clr_result_text(context, &text, error);
     case VAR_SPECIAL:
         clr_result_static(context, clr_variable_special(format, variable->number));
         break;

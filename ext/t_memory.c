@@ -1,5 +1,5 @@
 /*
- * memory_regions, images: the address space of the process and the files in it.
+ * memory_regions, images: the address space of the process and the native modules in it.
  */
 #include <string.h>
 
@@ -220,9 +220,16 @@ static const struct clr_column image_columns[] = {
     [IMAGE_SOURCE] = {"source", CLR_TEXT, 0, 0,
                       "Where what is not written by the process can be read: core, file or none."},
     [IMAGE_VERIFIED] = {"verified", CLR_TEXT, 0, 0,
-                        "How the file on disk was checked: build_id, mvid or layout."},
+                        "How the file on disk was checked: build_id or layout."},
     [IMAGE_COLUMNS] = {0},
 };
+
+/* Whether a mapped file is a native module, or may be one: its first bytes are not saved. */
+static bool is_native(const struct clr_dump *dump, const struct clr_image *image)
+{
+    uint32_t start;
+    return image->is_elf || !clr_read_u32(dump->process, image->start, &start);
+}
 
 static enum clr_status load_images(struct clr_dump *dump, struct clr_job *job,
                                    struct clr_error *error)
@@ -235,7 +242,8 @@ static enum clr_status load_images(struct clr_dump *dump, struct clr_job *job,
     const struct clr_image *images;
     size_t count = clr_process_images(dump->process, &images);
     for (size_t i = 0; i < count; i++)
-        if (!clr_lookup_add(&cache->images, images[i].start, (uint32_t)i)) {
+        if (is_native(dump, &images[i]) &&
+            !clr_lookup_add(&cache->images, images[i].start, (uint32_t)i)) {
             clr_lookup_deinit(&cache->images);
             return clr_fail(error, CLR_NOMEM, 0, "out of memory");
         }
@@ -286,7 +294,7 @@ static const struct clr_path image_paths[] = {
 
 const struct clr_table clr_table_images = {
     .name = "images",
-    .doc = "Files that are mapped into the process: native modules and managed ones.",
+    .doc = "Native modules that are mapped into the process; modules has the managed ones.",
     .columns = image_columns,
     .paths = image_paths,
     .contract = -1,

@@ -101,6 +101,12 @@ static bool what_thread(const struct clr_dump *dump, uint64_t address, struct cl
     return false;
 }
 
+/* What a dump cannot tell, this address is not: anything but a failure of the query itself. */
+static bool is_untold(enum clr_status status)
+{
+    return status == CLR_UNSUPPORTED || status == CLR_FAULT || status == CLR_BAD_DATA;
+}
+
 static enum clr_status what_loader(struct clr_dump *dump, uint64_t address, struct clr_text *text,
                                    bool *found, struct clr_error *error)
 {
@@ -110,7 +116,9 @@ static enum clr_status what_loader(struct clr_dump *dump, uint64_t address, stru
     *found = false;
     if (!dump->runtime->contract[CLR_CONTRACT_LOADER])
         return CLR_OK;
-    CLR_TRY(clr_modules(dump->runtime, &modules, &count, error));
+    enum clr_status status = clr_modules(dump->runtime, &modules, &count, error);
+    if (status != CLR_OK)
+        return is_untold(status) ? CLR_OK : status;
     for (size_t i = 0; i < count && !*found; i++) {
         *found = modules[i]->address == address;
         if (*found)
@@ -118,7 +126,9 @@ static enum clr_status what_loader(struct clr_dump *dump, uint64_t address, stru
     }
     if (*found)
         return CLR_OK;
-    CLR_TRY(clr_load_contexts(dump->runtime, &contexts, &count, error));
+    status = clr_load_contexts(dump->runtime, &contexts, &count, error);
+    if (status != CLR_OK)
+        return is_untold(status) ? CLR_OK : status;
     for (size_t i = 0; i < count && !*found; i++) {
         *found = contexts[i].address == address;
         if (*found)

@@ -256,6 +256,7 @@ struct resolver {
     uint32_t number;                 /* of the image in hand */
     size_t refused;
     char reason[512]; /* why the first candidate was refused */
+    bool own_path;    /* that one lies on this machine where it lay in the process */
 };
 
 struct hex {
@@ -336,9 +337,11 @@ static const char *verify(struct resolver *resolver, const struct clr_image *ima
                         file->path);
         return by_id ? "build_id" : "layout";
     }
-    if (resolver->refused++ == 0)
+    if (resolver->refused++ == 0) {
+        resolver->own_path = strcmp(file->path, image->path) == 0;
         snprintf(resolver->reason, sizeof resolver->reason, "%s is not used: %s", file->path,
                  differs);
+    }
     return NULL;
 }
 
@@ -474,9 +477,11 @@ static enum clr_status resolve_image(struct resolver *resolver, uint32_t number,
     resolver->number = number;
     resolver->refused = 0;
     CLR_TRY(clr_search_image(&resolver->search, image, try_path, resolver, error));
+    /* That this machine has another native library at the same path is the rule. */
     if (image->source != CLR_SOURCE_FILE && resolver->refused)
-        clr_problem_of(resolver->search.problems, CLR_WARNING, "images", image->start, false,
-                       image->start, 0, "%s", resolver->reason);
+        clr_problem_of(resolver->search.problems,
+                       image->is_elf && resolver->own_path ? CLR_INFO : CLR_WARNING, "images",
+                       image->start, false, image->start, 0, "%s", resolver->reason);
     return CLR_OK;
 }
 

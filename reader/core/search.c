@@ -7,7 +7,8 @@
  *   FOLDER/.build-id/xx/yyyy              as debuggers and distributions store them
  *   FOLDER/.../name                       at any depth down to DEPTH_MAX: those first of which more
  *                                         folders are named like the path's, then in order of path
- *   path                                  itself
+ *   path                                  itself, without option 'sysroot': with it, the process
+ *                                         had another root than this machine's
  *
  * Folders are walked once, when the first image is looked for in them; links to folders are not
  * followed. Paths that name devices or files of the kernel are not looked at: a dump could name
@@ -258,7 +259,7 @@ enum clr_status clr_search_image(struct clr_search *search, const struct clr_ima
         return out_of_memory(error);
     for (size_t i = 0; i < options->module_count && !attempt.done; i++)
         CLR_TRY(attempt_folder(&attempt, i));
-    return attempt.done ? CLR_OK : attempt_path(&attempt, image->path, "");
+    return attempt.done || options->sysroot ? CLR_OK : attempt_path(&attempt, image->path, "");
 }
 
 void clr_search_deinit(struct clr_search *search)

@@ -45,8 +45,7 @@ static enum clr_status no_memory(struct clr_error *error)
     return clr_fail(error, CLR_NOMEM, 0, "out of memory for the object index");
 }
 
-/* --- Ranges -------------------------------------------------------------------------------------
- */
+/* --- Ranges ----------------------------------------------------------------------------------- */
 
 static size_t first_run_behind(const struct clr_run *runs, size_t count, uint64_t address)
 {
@@ -167,8 +166,7 @@ void clr_index_destroy(struct clr_heap *heap)
     clr_free_large(heap->entries, heap->entry_count + 1, sizeof *heap->entries);
 }
 
-/* --- Ranks --------------------------------------------------------------------------------------
- */
+/* --- Ranks ------------------------------------------------------------------------------------ */
 
 static enum clr_status count_entries(struct clr_heap *heap, struct clr_job *job,
                                      struct clr_error *error)
@@ -210,8 +208,7 @@ enum clr_status clr_index_finish(struct clr_heap *heap, struct clr_job *job,
     return CLR_OK;
 }
 
-/* --- Look-up ------------------------------------------------------------------------------------
- */
+/* --- Look-up ---------------------------------------------------------------------------------- */
 
 bool clr_number(const struct clr_heap *heap, uint64_t address, uint32_t *number)
 {
@@ -305,8 +302,7 @@ uint64_t clr_address(const struct clr_heap *heap, uint32_t number)
                       (unsigned)__builtin_ctzll(bits));
 }
 
-/* --- Reading objects ----------------------------------------------------------------------------
- */
+/* --- Reading objects -------------------------------------------------------------------------- */
 
 /* Bytes that are looked at in one go; more would only be copied when the core is not mapped. */
 enum { PIECE = 1 << 20 };
@@ -462,8 +458,7 @@ bool clr_object_containing(const struct clr_heap *heap, uint64_t address, uint32
     return true;
 }
 
-/* --- Postings -----------------------------------------------------------------------------------
- */
+/* --- Postings --------------------------------------------------------------------------------- */
 
 static enum clr_status scatter(const struct clr_heap *heap, uint32_t *numbers,
                                const uint64_t *starts, uint64_t *next, struct clr_job *job,

@@ -20,7 +20,7 @@
 
 enum {
     BLOCK_SHIFT = 22,     /* units in a block of targets */
-    PART_BYTES = 4 << 20, /* of heap, a part for a worker ... */
+    PART_BYTES = 1 << 18, /* of heap, a part for a worker ... */
     MOST_PARTS = 2048,    /* ... unless there would be more parts than this */
     AHEAD = 16,           /* slots between asking the cache for something and using it */
 };

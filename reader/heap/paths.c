@@ -13,6 +13,8 @@
 
 #include "base/alloc.h"
 
+enum { POLL_EDGES = 1 << 12 };
+
 static enum clr_status no_memory(struct clr_error *error)
 {
     return clr_fail(error, CLR_NOMEM, 0, "out of memory for a path");
@@ -187,9 +189,11 @@ static enum clr_status expand(struct clr_path_search *search, struct clr_job *jo
     struct clr_link_scan scan;
     struct clr_ref ref;
     clr_link_scan_start(&scan, dump->links, search->queue[search->head].number);
-    while (clr_link_scan_next(&scan, &ref)) {
+    for (uint32_t steps = 1; clr_link_scan_next(&scan, &ref); steps++) {
         uint64_t edge;
         bool in_object = ref.kind == CLR_REF_MEMBER || ref.kind == CLR_REF_ELEMENT;
+        if (steps % POLL_EDGES == 0)
+            CLR_TRY(clr_job_poll(job, "searching for roots", search->head, search->tail, error));
         if (clr_reach_distance(&dump->reach, ref.source_number) == CLR_UNREACHED ||
             clr_reach_second(&dump->reach, ref.source_number) != search->second ||
             (in_object && is_static_array(dump->roots, ref.source_number)))
@@ -211,7 +215,7 @@ static enum clr_status give(const struct clr_path_search *search, uint32_t root,
     size_t room = 0;
     *path = (struct clr_object_path){.root = root};
     if (!append(path, &room, met->number, CLR_NO_UNIT))
-        return no_memory(error);
+        return no_memory(error); /* nothing was allocated */
     for (; met->edge != CLR_NO_UNIT; met = &search->queue[met->next])
         if (!append(path, &room, search->queue[met->next].number, met->edge)) {
             clr_object_path_deinit(path);

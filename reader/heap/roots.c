@@ -23,9 +23,16 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "runtime/loop.h"
 #include "runtime/object.h"
 
-enum { MOST_FRAMES = 1 << 16, MOST_FRAME_SLOTS = 1 << 20, GCFRAME_INTERIOR = 1, GCFRAME_PINNED = 2 };
+enum {
+    MOST_FRAMES = 1 << 16,
+    MOST_FRAME_SLOTS = 1 << 20,
+    MOST_STACK = 1 << 30, /* bytes: a larger one is a damaged number */
+    GCFRAME_INTERIOR = 1,
+    GCFRAME_PINNED = 2,
+};
 
 static const char *const kind_texts[CLR_ROOT_KINDS] = {
     "static", "thread_static", "stack", "strong", "pinned", "async_pinned",
@@ -42,6 +49,7 @@ struct reading {
     struct clr_roots *roots;
     struct clr_statics statics;
     struct clr_map named; /* slots of static arrays that a field names */
+    uint64_t heap_start, heap_end; /* of all segments */
     struct clr_job *job;
 };
 
@@ -54,9 +62,11 @@ static enum clr_status no_memory(struct clr_error *error)
 static enum clr_status add(struct reading *r, struct clr_root root, struct clr_error *error)
 {
     struct clr_roots *roots = r->roots;
+    struct clr_object object;
     if (root.object == 0)
         return CLR_OK;
-    if (!clr_number(r->from->heap, root.object, &root.number)) {
+    if (!clr_number(r->from->heap, root.object, &root.number) ||
+        !clr_object_read(r->from->heap, root.number, &object) || object.shape == 0) {
         clr_problem_of(r->from->problems, CLR_ERROR, "roots", root.kind, true, root.address, 0,
                        "%s root at 0x%llx: 0x%llx is no object", kind_texts[root.kind],
                        (unsigned long long)root.address, (unsigned long long)root.object);
@@ -68,11 +78,13 @@ static enum clr_status add(struct reading *r, struct clr_root root, struct clr_e
     return CLR_OK;
 }
 
-/* Adds one that may point into an object; FREE blocks and gaps hold nothing. */
+/* Adds one that may point into an object; free blocks and gaps hold nothing. */
 static enum clr_status add_interior(struct reading *r, struct clr_root root, struct clr_error *error)
 {
     struct clr_object object;
     uint32_t number;
+    if (root.object < r->heap_start || root.object >= r->heap_end) /* most words of a stack */
+        return CLR_OK;
     if (!clr_object_containing(r->from->heap, root.object, &number) ||
         !clr_object_read(r->from->heap, number, &object) || object.shape == 0)
         return CLR_OK;
@@ -88,15 +100,29 @@ static void unread(struct reading *r, uint64_t address, const char *what)
                    (unsigned long long)address);
 }
 
+static void endless(struct reading *r, uint64_t address, const char *what)
+{
+    clr_problem_of(r->from->problems, CLR_ERROR, "roots", 1, true, address, 0,
+                   "%s: the list does not end at 0x%llx; roots are missing", what,
+                   (unsigned long long)address);
+}
+
 /* --- Statics ------------------------------------------------------------------------------------ */
 
 static enum clr_status note_array(struct reading *r, uint64_t slot, struct clr_error *error)
 {
     struct clr_roots *roots = r->roots;
+    const struct clr_shape *shapes;
+    struct clr_object array;
     uint32_t number;
-    if (!clr_map_put(&r->named, slot, 1))
-        return no_memory(error);
-    if (!clr_object_containing(r->from->heap, slot, &number))
+    clr_heap_shapes(r->from->heap, &shapes);
+    if (slot == 0 || !clr_map_put(&r->named, slot, 1))
+        return slot == 0 ? CLR_OK : no_memory(error);
+    /* Only an array of references can be one: a damaged base must not hide another object's edges. */
+    if (!clr_object_containing(r->from->heap, slot, &number) ||
+        !clr_object_read(r->from->heap, number, &array) || !shapes[array.shape].is_array ||
+        shapes[array.shape].component_size != r->from->runtime->word ||
+        !shapes[array.shape].contains_references)
         return CLR_OK;
     for (size_t i = roots->static_array_count; i-- > 0;)
         if (roots->static_arrays[i] == number)
@@ -186,6 +212,8 @@ static enum clr_status add_unnamed(struct reading *r, struct clr_error *error)
         for (uint64_t k = 0; k < count && (k + 1) * word < array.size; k++) {
             struct clr_root root = {.kind = CLR_ROOT_STRONG, .naming = CLR_NAMED_BY_ELEMENT,
                                     .address = data + k * word, .type = array.address, .field = k};
+            if ((k & 0xffff) == 0)
+                CLR_TRY(clr_job_poll(r->job, "reading static fields", i, kept, error));
             if (clr_map_get(&r->named, root.address, &met))
                 continue;
             if (!clr_read_word(from->runtime->process, root.address, &root.object)) {
@@ -307,17 +335,24 @@ static enum clr_status read_exceptions(struct reading *r, struct clr_error *erro
         (runtime->contract[CLR_CONTRACT_THREAD]->flags & CLR_THREAD_THROWN_IS_HANDLE))
         return CLR_OK;
     for (size_t i = 0; i < r->from->thread_count; i++) {
+        struct clr_loop loop = {0};
         uint64_t record = r->from->threads[i].tracker;
-        for (unsigned steps = 0; record != 0 && steps < MOST_FRAMES; steps++) {
+        for (unsigned steps = 0; record != 0; steps++) {
             struct clr_root root = {.kind = CLR_ROOT_EXCEPTION, .naming = CLR_NAMED_BY_KIND,
                                     .address = record + runtime->thread.exception_object,
                                     .thread = r->from->threads[i].address};
+            uint64_t next;
+            if (steps == MOST_FRAMES || clr_loop_again(&loop, record)) {
+                endless(r, record, "exception records");
+                break;
+            }
             if (!clr_read_word(runtime->process, root.address, &root.object) ||
-                !clr_field_word(runtime, record, runtime->thread.exception_previous, &record)) {
+                !clr_field_word(runtime, record, runtime->thread.exception_previous, &next)) {
                 unread(r, record, "an exception record");
                 break;
             }
             CLR_TRY(add(r, root, error));
+            record = next;
         }
     }
     return CLR_OK;
@@ -349,7 +384,9 @@ static enum clr_status read_gc_frame(struct reading *r, const struct frame_layou
         unread(r, frame, "a GC frame");
         return CLR_OK;
     }
-    for (uint32_t k = 0; k < count && k < MOST_FRAME_SLOTS; k++) {
+    if (count > MOST_FRAME_SLOTS)
+        endless(r, frame, "slots of a GC frame");
+    for (uint32_t k = 0; k < count && count <= MOST_FRAME_SLOTS; k++) {
         struct clr_root root = {.kind = CLR_ROOT_GC_FRAME, .naming = CLR_NAMED_BY_KIND,
                                 .address = slots + (uint64_t)k * runtime->word,
                                 .thread = thread->address, .is_pinned = flags & GCFRAME_PINNED};
@@ -371,12 +408,19 @@ static enum clr_status read_gc_frames(struct reading *r, struct clr_error *error
     for (size_t i = 0; i < r->from->thread_count; i++) {
         uint64_t frame = r->from->threads[i].gc_frame, end = runtime->word == 4 ? UINT32_MAX
                                                                                : UINT64_MAX;
-        for (unsigned steps = 0; frame != 0 && frame != end && steps < MOST_FRAMES; steps++) {
+        struct clr_loop loop = {0};
+        for (unsigned steps = 0; frame != 0 && frame != end; steps++) {
+            uint64_t next;
+            if (steps == MOST_FRAMES || clr_loop_again(&loop, frame)) {
+                endless(r, frame, "GC frames");
+                break;
+            }
             CLR_TRY(read_gc_frame(r, &layout, &r->from->threads[i], frame, error));
-            if (!clr_field_word(runtime, frame, layout.next, &frame)) {
+            if (!clr_field_word(runtime, frame, layout.next, &next)) {
                 unread(r, frame, "a GC frame");
                 break;
             }
+            frame = next;
         }
     }
     return CLR_OK;
@@ -398,12 +442,27 @@ static enum clr_status read_frozen(struct reading *r, struct clr_error *error)
                                     .object = object.address};
             if (object.shape != 0)
                 CLR_TRY(add(r, root, error));
+            if (object.number % 0x10000 == 0)
+                CLR_TRY(clr_job_poll(r->job, "reading frozen objects", object.number,
+                                     clr_heap_count(from->heap), error));
         }
     }
     return CLR_OK;
 }
 
 /* --- Stacks ------------------------------------------------------------------------------------- */
+
+/* The end of the mapping that holds ADDRESS, with those that go on behind it; 0 if none does. */
+static uint64_t mapping_end(const struct clr_process *process, uint64_t address)
+{
+    const struct clr_region *regions;
+    size_t count = clr_process_regions(process, &regions);
+    uint64_t end = 0;
+    for (size_t i = 0; i < count; i++)
+        if (end == 0 ? address - regions[i].start < regions[i].size : regions[i].start == end)
+            end = regions[i].start + regions[i].size;
+    return end;
+}
 
 static enum clr_status read_stack(struct reading *r, const struct clr_thread *thread,
                                   const struct clr_os_thread *os, struct clr_error *error)
@@ -418,15 +477,17 @@ static enum clr_status read_stack(struct reading *r, const struct clr_thread *th
         CLR_TRY(add_interior(r, root, error));
     }
     root.location = NULL;
-    if (end == 0) { /* not published: to the end of the mapping */
-        const struct clr_region *regions;
-        size_t count = clr_process_regions(runtime->process, &regions);
-        for (size_t i = 0; i < count; i++)
-            if (os->sp - regions[i].start < regions[i].size)
-                end = regions[i].start + regions[i].size;
+    if (end <= os->sp || end - os->sp > MOST_STACK) { /* not published, or not this stack's */
+        end = mapping_end(runtime->process, os->sp);
+        if (end - os->sp > MOST_STACK)
+            end = os->sp + MOST_STACK;
     }
     uint64_t at = (os->sp + word - 1) & ~(word - 1), saved;
+    if (at >= end)
+        unread(r, os->sp, "a thread's stack");
     for (uint64_t steps = 0; at < end; at += word, steps++) {
+        if ((steps & 0xfff) == 0)
+            CLR_TRY(clr_job_poll(r->job, "scanning stacks", at - os->sp, end - os->sp, error));
         if (!clr_read_word(runtime->process, at, &root.object)) {
             unread(r, at, "a thread's stack");
             if (!clr_next_saved(runtime->process, at + 1, &saved) || saved >= end)
@@ -435,8 +496,6 @@ static enum clr_status read_stack(struct reading *r, const struct clr_thread *th
             continue;
         }
         root.address = at;
-        if ((steps & 0xfff) == 0)
-            CLR_TRY(clr_job_poll(r->job, "scanning stacks", at, end, error));
         CLR_TRY(add_interior(r, root, error));
     }
     return CLR_OK;
@@ -514,6 +573,13 @@ enum clr_status clr_roots_read(const struct clr_root_sources *from, struct clr_j
     if (!(r.roots = clr_alloc(1, sizeof *r.roots)))
         return no_memory(error);
     clr_statics_bind(from->runtime, &r.statics);
+    r.heap_start = UINT64_MAX;
+    for (size_t i = 0; i < from->gc->segment_count; i++) {
+        if (from->gc->segments[i].start < r.heap_start)
+            r.heap_start = from->gc->segments[i].start;
+        if (from->gc->segments[i].end > r.heap_end)
+            r.heap_end = from->gc->segments[i].end;
+    }
     for (size_t i = 0; status == CLR_OK && i < sizeof sources / sizeof *sources; i++)
         status = sources[i](&r, error);
     if (status == CLR_OK && r.roots->count > UINT32_MAX)

@@ -34,8 +34,7 @@ static enum clr_status no_memory(struct clr_error *error)
     return clr_fail(error, CLR_NOMEM, 0, "out of memory for the table of types");
 }
 
-/* --- A walker's table --------------------------------------------------------------------------
- */
+/* --- A walker's table ------------------------------------------------------------------------- */
 
 static struct clr_cell *slot_of(struct clr_cell *cells, size_t room, uint64_t type)
 {
@@ -207,8 +206,7 @@ enum clr_status clr_cells_drain(struct clr_cells *cells, struct clr_tally **tall
     return CLR_OK;
 }
 
-/* --- The heap's shapes --------------------------------------------------------------------------
- */
+/* --- The heap's shapes ------------------------------------------------------------------------ */
 
 static int by_type(const void *a, const void *b)
 {
@@ -333,8 +331,7 @@ bool clr_heap_shape_of(const struct clr_heap *heap, uint64_t type, uint32_t *sha
     return type != 0 && decoder->type == type;
 }
 
-/* --- The list of all types -----------------------------------------------------------------------
- */
+/* --- The list of all types -------------------------------------------------------------------- */
 
 struct type_set {
     struct clr_map seen;

@@ -80,8 +80,7 @@ static enum clr_status no_memory(struct clr_error *error)
     return clr_fail(error, CLR_NOMEM, 0, "out of memory while walking the heap");
 }
 
-/* --- Gaps: allocation contexts that lie in a segment ---------------------------------------------
- */
+/* --- Gaps: allocation contexts that lie in a segment ------------------------------------------ */
 
 static bool add_gaps(struct walk *walk, size_t segment_index)
 {
@@ -114,8 +113,7 @@ static bool add_gaps(struct walk *walk, size_t segment_index)
     return true;
 }
 
-/* --- Parts ---------------------------------------------------------------------------------------
- */
+/* --- Parts ------------------------------------------------------------------------------------ */
 
 static bool add_part(struct walk *walk, uint32_t segment, uint64_t start, uint64_t end)
 {
@@ -176,8 +174,7 @@ static enum clr_status plan(struct walk *walk, struct clr_error *error)
     return CLR_OK;
 }
 
-/* --- The inner loop ------------------------------------------------------------------------------
- */
+/* --- The inner loop --------------------------------------------------------------------------- */
 
 static inline void mark(struct clr_heap *heap, const struct clr_index_range *range,
                         uint64_t address)
@@ -256,8 +253,7 @@ static __attribute__((noinline)) void run_other(struct clr_walker *w, struct clr
     run(w, cells, p, limit, w->heap->word, w->heap->swapped, w->alignment);
 }
 
-/* --- One part ------------------------------------------------------------------------------------
- */
+/* --- One part --------------------------------------------------------------------------------- */
 
 static void lose(struct part *p, bool hole, uint64_t address, uint64_t bytes)
 {
@@ -447,8 +443,7 @@ static enum clr_status walk_item(void *context, unsigned worker, size_t item,
     return clr_cells_drain(&w->guessed, &p->tallies, &p->tally_count, &p->tally_room, error);
 }
 
-/* --- Putting the parts together ------------------------------------------------------------------
- */
+/* --- Putting the parts together --------------------------------------------------------------- */
 
 static void forget(const struct walk *walk, struct part *p)
 {
@@ -572,8 +567,7 @@ static enum clr_status join(struct walk *walk, struct clr_error *error)
     return status;
 }
 
-/* --- The walk ------------------------------------------------------------------------------------
- */
+/* --- The walk --------------------------------------------------------------------------------- */
 
 static enum clr_status walk_all(struct walk *walk, struct clr_error *error)
 {

@@ -71,6 +71,24 @@ static enum clr_status write_place(struct clr_dump *dump, const struct clr_place
                                    unsigned nested, struct clr_text *text,
                                    struct clr_error *error);
 
+/* A path with what the programmer wrote for names that compilers make of it: Name for
+ * <Name>k__BackingField, local for <local>5__2. */
+static void write_path(struct clr_text *text, const char *path)
+{
+    bool begins = true;
+    while (*path) {
+        size_t inside = strcspn(path + 1, "<>");
+        if (begins && *path == '<' && inside > 0 && path[1 + inside] == '>') {
+            clr_text_add(text, path + 1, inside);
+            path += 1 + inside;
+            path += strcspn(path, ".[");
+        } else {
+            begins = *path == '.';
+            clr_text_char(text, *path++);
+        }
+    }
+}
+
 /* '{Key=1, Value=null}' of what a walk gives. */
 static enum clr_status write_fields(struct clr_leaf_walk *walk, unsigned nested,
                                     struct clr_text *text, struct clr_error *error)
@@ -89,7 +107,7 @@ static enum clr_status write_fields(struct clr_leaf_walk *walk, unsigned nested,
         }
         any = true;
         if (leaf.path) {
-            clr_text_put(text, leaf.path);
+            write_path(text, leaf.path);
             clr_text_char(text, '=');
         }
         status = write_place(walk->dump, &leaf.place, nested + 1, text, error);

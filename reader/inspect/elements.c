@@ -213,14 +213,16 @@ static enum clr_status start_within(struct clr_elements *e, struct clr_error *er
     }
     switch (e->collection->way) {
     case CLR_WAY_NONE: e->done = true; return CLR_OK;
+    case CLR_WAY_WEAK: CLR_TRY(clr_dump_need(e->dump, CLR_PART_HANDLES, e->job, error)); break;
     case CLR_WAY_CHAIN:
     case CLR_WAY_TREE:
     case CLR_WAY_HASHED:
     case CLR_WAY_SEGMENTS:
     case CLR_WAY_QUEUES:
     case CLR_WAY_BOTH: return clr_way_start_nodes(e, error);
-    default: return start_array_way(e, error);
+    default: break;
     }
+    return start_array_way(e, error);
 }
 
 enum clr_status clr_elements_start(struct clr_elements *elements, struct clr_dump *dump,

@@ -62,7 +62,7 @@ struct clr_elements {
 enum clr_status clr_is_collection(struct clr_dump *dump, uint64_t object, bool *is,
                                   struct clr_error *error);
 
-/* Needs INDEX (and HANDLES for ConditionalWeakTable). *FOUND is false if OBJECT is no object. An
+/* Needs INDEX; reads the handles for a ConditionalWeakTable. *FOUND is false if OBJECT is no object. An
  * object that is neither array nor collection is an error, and so is a layout that is not known: it
  * names the field that is missing. Call finish in any case. */
 enum clr_status clr_elements_start(struct clr_elements *elements, struct clr_dump *dump,

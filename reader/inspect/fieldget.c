@@ -69,18 +69,19 @@ static size_t name_length(const char *name)
     return length;
 }
 
+/* The field NAME; else the one that a compiler made of it: <Name>k__BackingField, <local>5__2. */
 static const struct clr_member *find(const struct clr_layout *layout, const char *name,
                                      size_t length)
 {
-    static const char suffix[] = ">k__BackingField";
-    char property[256];
     const struct clr_member *member = clr_layout_find(layout, name, length);
-    if (member || length + sizeof suffix + 1 > sizeof property)
-        return member;
-    property[0] = '<';
-    memcpy(property + 1, name, length);
-    memcpy(property + 1 + length, suffix, sizeof suffix);
-    return clr_layout_find(layout, property, strlen(property));
+    for (; layout && !member; layout = layout->parent)
+        for (size_t i = 0; i < layout->instance_count && !member; i++) {
+            const char *made = layout->members[i].name;
+            if (length > 0 && made[0] == '<' && strncmp(made + 1, name, length) == 0 &&
+                made[length + 1] == '>')
+                member = &layout->members[i];
+        }
+    return member;
 }
 
 static enum clr_status take_name(struct spot *spot, const char **at, struct clr_error *error)

@@ -137,6 +137,17 @@ static bool write_handle(void *context, uint64_t handle, struct clr_text *text)
     return true;
 }
 
+static struct clr_ecma_context signature_context(struct clr_runtime *runtime,
+                                                 const struct clr_field *field,
+                                                 struct arguments *arguments)
+{
+    enum { RID = 0xffffff };
+    return (struct clr_ecma_context){.metadata = field->metadata, .variable = write_variable,
+                                     .handle = write_handle, .context = arguments,
+                                     .type_rid = arguments->type.token & RID, .word = runtime->word,
+                                     .swapped = clr_process_info(runtime->process)->swapped};
+}
+
 bool clr_field_type_name(struct clr_runtime *runtime, const struct clr_field *field,
                          struct clr_text *text)
 {
@@ -146,11 +157,7 @@ bool clr_field_type_name(struct clr_runtime *runtime, const struct clr_field *fi
     if (!field->metadata || !clr_type_read(runtime, field->type, &arguments.type) ||
         !clr_metadata_cell(field->metadata, CLR_FIELDDEF, field->token & RID, SIGNATURE, &blob))
         return false;
-    struct clr_ecma_context context = {.metadata = field->metadata, .variable = write_variable,
-                                       .handle = write_handle, .context = &arguments,
-                                       .type_rid = arguments.type.token & RID,
-                                       .word = runtime->word,
-                                       .swapped = clr_process_info(runtime->process)->swapped};
+    struct clr_ecma_context context = signature_context(runtime, field, &arguments);
     return clr_ecma_field_signature(&context, clr_metadata_blob(field->metadata, blob), text);
 }
 
@@ -231,9 +238,11 @@ void clr_field_kind(struct clr_runtime *runtime, const struct clr_field *field,
             !clr_type_argument(runtime, &type, value, &handle))
             break;
         element = clr_handle_element(runtime, handle, &kind->type);
-        if (element != 0 && element != CLR_ELEMENT_VAR)
+        if (element != 0 && element != CLR_ELEMENT_VAR && element != CLR_ELEMENT_MVAR)
             kind->element = element;
         kind->is_named = kind->type != 0;
+        if (handle == runtime->canon_type)
+            kind->type = handle;
         break;
     case CLR_ELEMENT_GENERICINST:
         kind->is_named = clr_bytes_u8(&rest) == CLR_ELEMENT_VALUETYPE;
@@ -248,8 +257,108 @@ void clr_field_kind(struct clr_runtime *runtime, const struct clr_field *field,
     case 0: kind->is_named = field->element_type == CLR_ELEMENT_VALUETYPE; break;
     default: break;
     }
-    if (kind->element == CLR_ELEMENT_VAR || kind->element == CLR_ELEMENT_OBJECT)
+    if (kind->element == CLR_ELEMENT_VAR || kind->element == CLR_ELEMENT_MVAR ||
+        kind->element == CLR_ELEMENT_OBJECT)
         kind->element = CLR_ELEMENT_CLASS;
+}
+
+/* A signature on its way to the name of the type that shares code for it: of type arguments, all
+ * references are System.__Canon. A struct that lies in a field is often loaded in that form only. */
+struct sharing {
+    struct arguments arguments;
+    const struct clr_ecma_context *context;
+    struct clr_bytes *bytes;
+    unsigned depth;
+};
+
+static bool write_shared(struct sharing *sharing, struct clr_text *text);
+
+static bool write_shared_argument(void *context, uint32_t index, struct clr_text *text)
+{
+    (void)index; /* they stand one after the other */
+    return write_shared(context, text);
+}
+
+/* Of the type behind a handle: an argument of the type that declares the field. */
+static bool write_shared_handle(struct sharing *sharing, uint64_t handle, struct clr_text *text)
+{
+    struct clr_type type;
+    uint64_t held;
+    uint8_t element = clr_handle_element(sharing->arguments.runtime, handle, &held);
+    bool is_reference = element == CLR_ELEMENT_CLASS || element == CLR_ELEMENT_STRING ||
+                        element == CLR_ELEMENT_SZARRAY || element == CLR_ELEMENT_ARRAY;
+    if (is_reference)
+        handle = sharing->arguments.runtime->canon_type;
+    else if (held != 0 && clr_type_read(sharing->arguments.runtime, held, &type))
+        handle = type.canonical;
+    clr_text_put(text, clr_handle_type_name(sharing->arguments.runtime, handle));
+    return element != 0;
+}
+
+static bool write_shared(struct sharing *sharing, struct clr_text *text)
+{
+    struct clr_bytes ahead = *sharing->bytes;
+    struct clr_text skipped = {0};
+    enum clr_table_id table;
+    uint32_t rid, value;
+    uint64_t handle;
+    uint8_t head = clr_bytes_u8(&ahead), kind = 0;
+    if (++sharing->depth > CLR_ECMA_DEPTH)
+        return false;
+    if (head == CLR_ELEMENT_GENERICINST)
+        kind = clr_bytes_u8(&ahead);
+    if (kind == CLR_ELEMENT_VALUETYPE) {
+        value = clr_metadata_compressed(&ahead);
+        struct clr_ecma_arguments arguments = {clr_metadata_compressed(&ahead),
+                                               write_shared_argument, sharing};
+        *sharing->bytes = ahead;
+        if (ahead.bad || !clr_metadata_type_def_or_ref(value, &table, &rid))
+            return false;
+        return table == CLR_TYPEDEF
+                   ? clr_ecma_definition_name(sharing->context->metadata, rid, &arguments, text)
+                   : table == CLR_TYPEREF &&
+                         clr_ecma_reference_name(sharing->context->metadata, rid, &arguments, text);
+    }
+    if (head == CLR_ELEMENT_VAR) {
+        value = clr_metadata_compressed(&ahead);
+        *sharing->bytes = ahead;
+        return !ahead.bad &&
+               clr_type_argument(sharing->arguments.runtime, &sharing->arguments.type, value,
+                                 &handle) &&
+               write_shared_handle(sharing, handle, text);
+    }
+    bool is_reference = head == CLR_ELEMENT_STRING || head == CLR_ELEMENT_OBJECT ||
+                        head == CLR_ELEMENT_CLASS || head == CLR_ELEMENT_SZARRAY ||
+                        head == CLR_ELEMENT_ARRAY || kind == CLR_ELEMENT_CLASS;
+    bool well = clr_ecma_signature_type(sharing->context, sharing->bytes,
+                                        is_reference ? &skipped : text);
+    text->failed |= skipped.failed;
+    clr_text_deinit(&skipped);
+    if (is_reference)
+        clr_text_put(text, clr_handle_type_name(sharing->arguments.runtime,
+                                                sharing->arguments.runtime->canon_type));
+    return well;
+}
+
+static uint64_t find_shared(struct clr_runtime *runtime, const struct clr_type_index *index,
+                            const struct clr_field *field)
+{
+    struct sharing sharing = {.arguments.runtime = runtime};
+    struct clr_text name = {0};
+    struct clr_bytes rest = {0}, whole;
+    uint64_t found = 0;
+    if (runtime->canon_type == 0 || !clr_type_read(runtime, field->type, &sharing.arguments.type) ||
+        signature_head(field, &rest) != CLR_ELEMENT_GENERICINST)
+        return 0;
+    struct clr_ecma_context context = signature_context(runtime, field, &sharing.arguments);
+    whole = rest;
+    whole.at--; /* back before the head */
+    sharing.context = &context;
+    sharing.bytes = &whole;
+    if (write_shared(&sharing, &name) && name.data && !name.failed)
+        found = clr_type_by_name(runtime, index, name.data, sharing.arguments.type.module);
+    clr_text_deinit(&name);
+    return found;
 }
 
 uint64_t clr_field_value_type(struct clr_runtime *runtime, const struct clr_type_index *index,
@@ -260,13 +369,13 @@ uint64_t clr_field_value_type(struct clr_runtime *runtime, const struct clr_type
     struct clr_type type;
     clr_field_kind(runtime, field, &kind);
     if (!kind.is_named || kind.type != 0)
-        return kind.type;
+        return kind.is_named ? kind.type : 0;
     uint64_t found = 0;
     if (clr_type_read(runtime, field->type, &type) && clr_field_type_name(runtime, field, &name) &&
         name.data)
         found = clr_type_by_name(runtime, index, name.data, type.module);
     clr_text_deinit(&name);
-    return found;
+    return found ? found : find_shared(runtime, index, field);
 }
 
 uint64_t clr_field_struct(struct clr_runtime *runtime, const struct clr_type_index *index,

@@ -27,7 +27,8 @@ struct clr_field_kind {
     uint8_t element; /* exact: STRING, SZARRAY, ARRAY, CLASS for references; PTR, FNPTR, BYREF;
                         VALUETYPE for structs; else a primitive */
     bool is_named;   /* a struct, or a primitive that may be an enum: its type is to be found */
-    uint64_t type;   /* the type, if the signature leads to it without its name; else 0 */
+    uint64_t type;   /* the type, if the signature leads to it without its name; else 0. Of a
+                        reference: System.__Canon, where only the shared form of the type is known */
 };
 /* RUNTIME only; without metadata what the FieldDesc says. */
 void clr_field_kind(struct clr_runtime *runtime, const struct clr_field *field,
@@ -41,7 +42,8 @@ uint8_t clr_handle_element(const struct clr_runtime *runtime, uint64_t handle, u
 bool clr_field_type_name(struct clr_runtime *runtime, const struct clr_field *field,
                          struct clr_text *text);
 
-/* The MethodTable of the struct or enum that a field holds; 0 if it holds none or it is not known. */
+/* The MethodTable of the struct or enum that a field holds; 0 if it holds none or it is not known. Of
+ * a generic struct that is not loaded in its exact form the one that shares code. */
 uint64_t clr_field_value_type(struct clr_runtime *runtime, const struct clr_type_index *index,
                               const struct clr_field *field);
 /* The same for structs only. */

@@ -17,7 +17,7 @@ struct clr_member {
     bool is_literal, is_event;
     bool is_named;   /* a struct, or perhaps an enum: see clr_member_type */
     bool is_found;   /* private: TYPE and SIZE have been looked for */
-    uint64_t type;   /* private: use clr_member_type */
+    uint64_t type;   /* use clr_member_type; of a reference as in clr_field_kind */
     uint32_t size;
 };
 

@@ -194,12 +194,14 @@ static enum clr_status read_reference(struct clr_reading *r)
         r->value->is_reference = false;
         return clr_lose(r, clr_not_saved);
     }
-    if (r->place->element != CLR_ELEMENT_STRING || r->value->target == 0)
+    /* In a type that shares code the field may be one of strings. */
+    bool maybe = r->place->type != 0 && r->place->type == dump->runtime->canon_type;
+    if ((r->place->element != CLR_ELEMENT_STRING && !maybe) || r->value->target == 0)
         return CLR_OK;
     if (!clr_number(dump->heap, r->value->target, &number) ||
         !clr_object_type(dump->runtime, r->value->target, &type) ||
         type != dump->runtime->string_type)
-        return clr_lose(r, no_string);
+        return maybe ? CLR_OK : clr_lose(r, no_string);
     if (!clr_object_string_text(dump->runtime, r->value->target, &r->value->text))
         return r->value->text.failed ? no_memory(r->error) : clr_lose(r, string_cut);
     return clr_give_text(r);
@@ -242,7 +244,8 @@ void clr_value_deinit(struct clr_value *value)
 enum clr_status clr_member_place(struct clr_dump *dump, const struct clr_member *member,
                                  uint64_t base, struct clr_place *place, struct clr_error *error)
 {
-    *place = (struct clr_place){.address = base + member->field.offset, .element = member->element};
+    *place = (struct clr_place){.address = base + member->field.offset, .element = member->element,
+                                .type = member->type};
     return member->is_named ? clr_member_type(dump, member, &place->type, NULL, error) : CLR_OK;
 }
 

@@ -26,7 +26,8 @@
 /* Where a value lies, and what it is. */
 struct clr_place {
     uint64_t address;
-    uint64_t type;   /* MethodTable of a struct or enum; 0: none, or not known */
+    uint64_t type;   /* MethodTable of a struct or enum; 0: none, or not known. System.__Canon: a
+                        reference that may be to a string */
     uint8_t element; /* CorElementType, exact; see clr_field_kind */
 };
 

@@ -61,6 +61,11 @@ static enum clr_status read_queue(struct walk *walk, struct clr_problems *proble
     uint64_t base = fill[count];
     bool based = base <= fill[0] && base % runtime->word == 0 &&
                  clr_saved_bytes(runtime->process, base, fill[0]) == fill[0] - base;
+    if (!based)
+        clr_problem_of(problems, CLR_ERROR, "finalizer_queue", heap, true, queue, 0,
+                       "the finalizer queue of heap %u at 0x%llx does not say where it begins: its "
+                       "first part is missing",
+                       heap, (unsigned long long)queue);
     for (uint64_t i = based ? 0 : 1; i < count; i++) {
         uint64_t from = i ? fill[i - 1] : base, to = fill[i];
         if (from > to || from % runtime->word || to % runtime->word) {

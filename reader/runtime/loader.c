@@ -92,6 +92,8 @@ const struct clr_binding clr_loader_bindings[] = {
 const struct clr_binding clr_metadata_bindings[] = {
     {AT(dynamic_size), CLR_FIELD, 4, true, "DynamicMetadata", "Size"},
     {AT(dynamic_data), CLR_FIELD, CLR_INLINE, true, "DynamicMetadata", "Data"},
+    {AT(dynamic_pointer), CLR_FIELD, 0, true, "DynamicMetadata", "DataPointer"},
+    {AT(emitted_metadata), CLR_FIELD, 0, true, "ReflectionModule", "DynamicMetadata"},
     CLR_BINDINGS_END,
 };
 

@@ -12,12 +12,15 @@
  *   its load context      PEAssembly.AssemblyBinder. Until 9 that is set for modules made at run
  *                         time alone; for others PEAssembly.HostAssembly -> BinderAssembly.Binder
  *   collectible, dynamic  Assembly.IsCollectible (u8), .IsDynamic (u8)             10; 11
- *   its snapshot          Module.DynamicMetadata -> DynamicMetadata.Size (u32), .Data (inline)
+ *   its snapshot          Module.DynamicMetadata -> DynamicMetadata.Size (u32), .Data (inline);
+ *                         .NET 8: ReflectionModule.DynamicMetadata, of modules without an image
+ *                         alone (others end before it), and .DataPointer
  *
  * Metadata comes, in this order, from the snapshot that the runtime keeps of a module made or
  * changed at run time, else from the CLI header of the image: in memory, or in an image file that
  * stands in for it (its bytes are runs of the process like any other). Bytes that lie in several
- * runs are copied, never more than is saved.
+ * runs are copied, and what is missing between them stays a hole: names on a page that was not
+ * saved are lost, the module's others are not.
  *
  * Knowledge: the runtime's docs/design/datacontracts/Loader.md and EcmaMetadata.md, ceeload.h.
  */
@@ -34,6 +37,8 @@ enum {
     LAYOUT_MAPPED = 1,             /* of PEImageLayout.Flags: sections stand at their RVAs */
     FORMAT_PE = 0,                 /* of PEImageLayout.Format; 1: webcil */
     TEXT_UNITS_MAX = 32767,        /* of a path or name */
+    SAVED_PART = 64, /* metadata of which less than one part of so many is saved is not read: what
+                        is allocated for it is bounded by what the dump holds */
 };
 
 static enum clr_status out_of_memory(struct clr_error *error)
@@ -49,6 +54,7 @@ void clr_module_destroy(struct clr_module_record *module)
     clr_free((void *)(uintptr_t)module->shown.path);
     clr_free((void *)(uintptr_t)module->shown.assembly_name);
     clr_free(module->metadata_copy);
+    clr_free(module->holes);
     clr_free(module);
 }
 
@@ -177,22 +183,37 @@ static enum clr_source source_of(const struct clr_process *process, uint64_t add
     return runs[low].file == 0 ? CLR_SOURCE_CORE : CLR_SOURCE_FILE;
 }
 
-/* Where the metadata is; false if the module has none that is described. */
-static bool find_metadata(const struct clr_runtime *runtime, struct clr_module *module)
+static bool find_snapshot(const struct clr_runtime *runtime, struct clr_module *module,
+                          uint64_t image)
 {
     const struct clr_loader_layout *l = &runtime->loader;
-    uint64_t snapshot, offset;
+    uint64_t snapshot, at;
     uint32_t size;
+    if (!clr_field_word(runtime, module->address, l->module_dynamic_metadata, &snapshot) &&
+        (image != 0 || !clr_field_word(runtime, module->address, l->emitted_metadata, &snapshot)))
+        return false;
+    if (snapshot == 0 || !clr_field_u32(runtime, snapshot, l->dynamic_size, &size))
+        return false;
+    if (clr_has(l->dynamic_data))
+        at = snapshot + l->dynamic_data;
+    else if (!clr_field_word(runtime, snapshot, l->dynamic_pointer, &at))
+        return false;
+    module->metadata_address = at;
+    module->metadata_size = size;
+    return true;
+}
+
+/* Where the metadata is; false if the module has none that is described. */
+static bool find_metadata(const struct clr_runtime *runtime, struct clr_module *module,
+                          uint64_t image)
+{
+    const struct clr_loader_layout *l = &runtime->loader;
+    uint64_t offset;
     uint8_t edited;
     if (!runtime->contract[CLR_CONTRACT_METADATA])
         return false;
-    if (clr_field_word(runtime, module->address, l->module_dynamic_metadata, &snapshot) &&
-        snapshot != 0 && clr_has(l->dynamic_data) &&
-        clr_field_u32(runtime, snapshot, l->dynamic_size, &size)) {
-        module->metadata_address = snapshot + l->dynamic_data;
-        module->metadata_size = size;
+    if (find_snapshot(runtime, module, image))
         return true;
-    }
     if (!module->has_pe || module->pe.metadata_size == 0 ||
         !clr_pe_offset(&module->pe, module->pe.metadata_rva, module->pe.metadata_size, &offset))
         return false;
@@ -208,39 +229,86 @@ static bool find_metadata(const struct clr_runtime *runtime, struct clr_module *
     return true;
 }
 
+/* Copies what is saved of the metadata, and lists what is not. */
+static enum clr_status copy_parts(const struct clr_process *process,
+                                  struct clr_module_record *module, struct clr_error *error)
+{
+    const uint64_t start = module->shown.metadata_address, size = module->shown.metadata_size;
+    size_t count = 0, room = 0;
+    uint64_t got, next;
+    if (!(module->metadata_copy = clr_alloc((size_t)size, 1)))
+        return out_of_memory(error);
+    for (uint64_t at = 0; at < size;) {
+        const uint8_t *part = clr_view(process, start + at, size - at, &got);
+        if (got != 0) {
+            memcpy(module->metadata_copy + at, part, (size_t)got);
+            at += got;
+            continue;
+        }
+        if (!clr_grow(&module->holes, count, &room, sizeof *module->holes))
+            return out_of_memory(error);
+        uint64_t end =
+            clr_next_saved(process, start + at, &next) && next - start < size ? next - start : size;
+        module->holes[count++] = (struct clr_metadata_hole){(size_t)at, (size_t)end};
+        at = end;
+    }
+    module->hole_count = count;
+    return CLR_OK;
+}
+
+/* Says what is missing of the metadata, if anything is: SAVED bytes were there. */
+static void report_metadata(const struct clr_runtime *runtime,
+                            const struct clr_module_record *module, uint64_t saved, const char *why)
+{
+    const struct clr_module *m = &module->shown;
+    const unsigned long long start = m->metadata_address, size = m->metadata_size;
+    const unsigned long long lost = size - saved, address = m->address;
+    if (m->has_metadata && module->hole_count > 0)
+        clr_problem_of(runtime->problems, CLR_WARNING, "types", address, false,
+                       start + module->holes[0].start, lost,
+                       "%llu bytes of the metadata of the module at 0x%llx are not saved (the "
+                       "first at 0x%llx): types, fields and methods that are told there have no "
+                       "names; option 'modules' names a folder with the files",
+                       lost, address, start + module->holes[0].start);
+    else if (!m->has_metadata && lost > 0)
+        clr_problem_of(
+            runtime->problems, CLR_WARNING, "modules", address, false, start, lost,
+            "the metadata of the module at 0x%llx is not saved (0x%llx, %llu bytes): its "
+            "types have no names; option 'modules' names a folder with the files",
+            address, start, size);
+    else if (!m->has_metadata)
+        clr_problem_of(runtime->problems, CLR_WARNING, "modules", address, false, start, size,
+                       "the metadata at 0x%llx of the module at 0x%llx is damaged: %s", start,
+                       address, why);
+}
+
 static enum clr_status read_metadata(const struct clr_runtime *runtime,
-                                     struct clr_module_record *module, struct clr_error *error)
+                                     struct clr_module_record *module, uint64_t image,
+                                     struct clr_error *error)
 {
     struct clr_module *m = &module->shown;
     const struct clr_process *process = runtime->process;
-    if (!find_metadata(runtime, m))
+    if (!find_metadata(runtime, m, image))
         return CLR_OK;
     const uint64_t start = m->metadata_address, size = m->metadata_size;
-    uint64_t got;
-    const uint8_t *bytes = clr_view(process, start, size, &got);
-    if (size == 0 || start + size < start ||
-        (got < size && clr_saved_bytes(process, start, start + size) < size)) {
-        clr_problem_of(
-            runtime->problems, CLR_WARNING, "modules", m->address, false, start, size,
-            "the metadata of the module at 0x%llx is not saved (0x%llx, %llu bytes): its "
-            "types have no names; option 'modules' names a folder with the files",
-            (unsigned long long)m->address, (unsigned long long)start, (unsigned long long)size);
-        return CLR_OK;
+    uint64_t got = 0, saved = 0;
+    const uint8_t *bytes = NULL;
+    if (start + size > start) {
+        bytes = clr_view(process, start, size, &got);
+        saved = got == size ? got : clr_saved_bytes(process, start, start + size);
     }
-    if (got < size) {
-        if (!(module->metadata_copy = clr_alloc((size_t)size, 1)))
-            return out_of_memory(error);
-        if (!clr_read(process, start, module->metadata_copy, (size_t)size))
-            return CLR_OK;
-        bytes = module->metadata_copy;
-    }
-    m->metadata_source = source_of(process, start);
     struct clr_error why = {0};
-    m->has_metadata = clr_metadata_open(&m->metadata, bytes, (size_t)size, &why) == CLR_OK;
-    if (!m->has_metadata)
-        clr_problem_of(runtime->problems, CLR_WARNING, "modules", m->address, false, start, size,
-                       "the metadata at 0x%llx of the module at 0x%llx is damaged: %s",
-                       (unsigned long long)start, (unsigned long long)m->address, why.text);
+    if (got < size && saved > size / SAVED_PART) {
+        CLR_TRY(copy_parts(process, module, error));
+        bytes = module->metadata_copy;
+        got = size;
+    }
+    if (size != 0 && got == size)
+        m->has_metadata = clr_metadata_open_parts(&m->metadata, bytes, (size_t)size, module->holes,
+                                                  module->hole_count, &why) == CLR_OK;
+    if (m->has_metadata)
+        m->metadata_source = source_of(process, start);
+    report_metadata(runtime, module, saved, size ? why.text : "it has no bytes");
     return CLR_OK;
 }
 
@@ -400,7 +468,7 @@ enum clr_status clr_module_read(struct clr_runtime *runtime, struct clr_module_r
     CLR_TRY(read_path(runtime, m, image, error));
     if (image != 0)
         read_image(runtime, m, image);
-    CLR_TRY(read_metadata(runtime, module, error));
+    CLR_TRY(read_metadata(runtime, module, image, error));
     if (m->has_metadata)
         read_identity(m);
     find_dynamic(runtime, m, image);

@@ -9,7 +9,9 @@
 /* A module and what it owns. The strings that struct clr_module shows are owned too. */
 struct clr_module_record {
     struct clr_module shown;
-    uint8_t *metadata_copy; /* NULL when the bytes lie in one run */
+    uint8_t *metadata_copy;          /* NULL when the bytes lie in one run */
+    struct clr_metadata_hole *holes; /* what is not saved of them */
+    size_t hole_count;
 };
 
 /* Reads the module at record->shown.address into the rest of the record. What is damaged is left

@@ -117,7 +117,8 @@ struct clr_loader_layout {
     uint64_t binder_context; /* AssemblyBinder.AssemblyLoadContext */
     uint64_t allocator_handle, allocator_references, allocator_collectible;
     uint64_t hash_buckets, hash_count, hash_value, hash_next; /* EETypeHashTable */
-    uint64_t dynamic_size, dynamic_data; /* contract EcmaMetadata: DynamicMetadata */
+    /* contract EcmaMetadata: DynamicMetadata; 8.0: of modules made at run time alone */
+    uint64_t dynamic_size, dynamic_data, dynamic_pointer, emitted_metadata;
 };
 struct clr_thread_layout {
     uint64_t store; /* ThreadStore variable */

@@ -208,12 +208,15 @@ static bool write_definition(struct work *work)
                clr_type_argument(work->runtime, &work->type, arguments.count, &handle))
             arguments.count++;
         if (arguments.count != clr_ecma_parameter_count(metadata, CLR_TYPEDEF, work->token & RID))
-            return fail(work, NO_ARGUMENTS);
+            return fail(work, metadata->hole_count ? BAD_METADATA : NO_ARGUMENTS);
     }
     if (clr_ecma_definition_name(metadata, work->token & RID, open ? NULL : &arguments,
                                  &work->text))
         return true;
-    /* The rows have been read for the namespace, and arguments tell of their own failures. */
+    /* The rows have been read for the namespace, and arguments tell of their own failures. The
+     * names of its own parameters may be missing. */
+    if (open && metadata->hole_count)
+        return fail(work, work->text.failed ? NO_MEMORY : BAD_METADATA);
     return fail(work, work->text.failed ? NO_MEMORY : TOO_LONG);
 }
 
@@ -327,6 +330,8 @@ static void report(const struct work *work)
                module, at);
         break;
     case BAD_METADATA:
+        if (work->module->metadata.hole_count) /* that is told of the module */
+            break;
         REPORT(
             "types of module %s have no names: their rows in its metadata are damaged (the first "
             "is the type at 0x%llx)",

@@ -39,15 +39,17 @@ for oracle in "$dumps"/*.oracle; do
         said+=$'\n'$(nice "$compare" "$core" "$oracle" "$module" --only "$with_images" \
             --options "{\"modules\":[\"$images\"]}")
     fi
-    lines=$(grep -E ' ours [0-9]+ theirs | absent: ' <<< "$said")
+    # A subject of which the oracle wrote nothing is not compared.
+    lines=$(grep -E ' ours [0-9]+ theirs | absent: ' <<< "$said" | grep -v 'No such file')
+    count=$(grep -c . <<< "$lines")
     equal=$(grep -cE 'theirs [1-9][0-9]* missing 0 extra 0$' <<< "$lines")
     differ=$(grep -vE 'theirs [0-9]+ missing 0 extra 0$' <<< "$lines" |
         sed -E 's/ ours .* missing ([0-9]+) extra ([0-9]+)$/ −\1 +\2/; s/ absent: .*/ absent/' | paste -sd, | sed 's/,/, /g')
     IFS='|' read -r version gc < <(about "$core" 2> /dev/null)
-    echo "| $name | ${version:-?} | ${gc:-?} | $equal | $differ |"
+    echo "| $name | ${version:-?} | ${gc:-?} | $equal of $count | $differ |"
     if [ -n "$differ" ]; then
         bad=1
-        { echo "$name"; grep -vE 'missing 0 extra 0$|passed, ' <<< "$said" | grep -v '^$'; } >&2
+        { echo "$name"; grep -vE 'missing 0 extra 0$|passed, |No such file' <<< "$said" | grep -v '^$'; } >&2
     fi
 done
 exit $bad

@@ -65,13 +65,12 @@ void pairs_add(sqlite3 *db, const char *name, const char *source, const char *co
                const char *fixed, const char *fill, int level)
 {
     char *columns, *indexes;
-    char *sql = sqlite3_mprintf(
-        "SELECT group_concat(printf('%%s %%s%%s', column_name, type, "
-        "iif(rowid, ' PRIMARY KEY', '')), ', ') || "
-        "iif(max(rowid) OR NOT max(key), '', printf(', PRIMARY KEY(%%s)', "
-        "group_concat(iif(key, column_name, NULL), ', '))) "
-        "FROM subject_column WHERE name = %Q",
-        name);
+    char *sql = sqlite3_mprintf("SELECT group_concat(printf('%%s %%s%%s', column_name, type, "
+                                "iif(rowid, ' PRIMARY KEY', '')), ', ') || "
+                                "iif(max(rowid) OR NOT max(key), '', printf(', PRIMARY KEY(%%s)', "
+                                "group_concat(iif(key, column_name, NULL), ', '))) "
+                                "FROM subject_column WHERE name = %Q",
+                                name);
     sqlite3_stmt *statement;
     if (sqlite3_prepare_v2(db, sql, -1, &statement, NULL) != SQLITE_OK ||
         sqlite3_step(statement) != SQLITE_ROW) {

@@ -11,8 +11,8 @@
 
 /* Makes the tables that describe what is to be compared: temp.subject, temp.subject_column. */
 void pairs_begin(sqlite3 *db);
-/* Adds a table: its declared columns, from temp.subject_column, become those of the copy COPY, which
- * is filled with the rows of FILL (a SELECT of all columns, in their order). */
+/* Adds a table: its declared columns, from temp.subject_column, become those of the copy COPY,
+ * which is filled with the rows of FILL (a SELECT of all columns, in their order). */
 void pairs_add(sqlite3 *db, const char *name, const char *source, const char *copy,
                const char *fixed, const char *fill, int level);
 /* Writes the questions by the script SCRIPT (tests/sql/properties.sql); the number of them. */

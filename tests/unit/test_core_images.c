@@ -438,6 +438,60 @@ START_TEST(where_it_is_looked_for)
 }
 END_TEST
 
+static enum clr_severity severity_of(const struct opened *o, const char *text)
+{
+    for (size_t i = 0; i < clr_problems_count(o->problems); i++)
+        if (strstr(clr_problems_at(o->problems, i)->message, text))
+            return clr_problems_at(o->problems, i)->severity;
+    ck_abort_msg("no problem has '%s'", text);
+    return CLR_ERROR;
+}
+
+/* This machine's own file at the path of the process's: it is taken unless another root is given,
+ * and that it is another library is no more than a fact. */
+START_TEST(the_own_path)
+{
+    struct image_spec spec = default_spec();
+    struct image image = image_build(&spec);
+    char path[128], root[64];
+    snprintf(path, sizeof path, "%s/own/libruntime.so", folder);
+    snprintf(root, sizeof root, "%s/root", folder);
+    make_folder(root);
+    write_file(path, image.bytes, image.size);
+    struct clr_options plain = {0}, rooted = {.sysroot = root};
+    struct opened o;
+    open_core(&o, core_with(&spec, &image, path, KEEP_FIRST_PAGE), &plain);
+    check_stands_in(&o, &spec, &image, "build_id");
+    close_core(&o);
+    open_core(&o, core_with(&spec, &image, path, KEEP_FIRST_PAGE), &rooted);
+    ck_assert_int_eq(o.images[0].source, CLR_SOURCE_NONE);
+    ck_assert_uint_eq(clr_problems_count(o.problems), 0);
+    close_core(&o);
+
+    struct image_spec other = default_spec();
+    uint8_t id[20];
+    ck_assert_uint_le(spec.build_id_size, sizeof id);
+    memcpy(id, spec.build_id, spec.build_id_size);
+    id[0] ^= 0xff;
+    other.build_id = id;
+    struct image another = image_build(&other);
+    write_file(path, another.bytes, another.size);
+    open_core(&o, core_with(&spec, &image, path, KEEP_FIRST_PAGE), &plain);
+    ck_assert_int_eq(o.images[0].source, CLR_SOURCE_NONE);
+    ck_assert_int_eq(severity_of(&o, "build id"), CLR_INFO);
+    close_core(&o);
+    char *folders[] = {root};
+    struct clr_options given = {.modules = folders, .module_count = 1};
+    snprintf(path, sizeof path, "%s/libruntime.so", root);
+    write_file(path, another.bytes, another.size);
+    open_core(&o, core_with(&spec, &image, "/opt/app/libruntime.so", KEEP_FIRST_PAGE), &given);
+    ck_assert_int_eq(severity_of(&o, "build id"), CLR_WARNING);
+    close_core(&o);
+    image_free(&image);
+    image_free(&another);
+}
+END_TEST
+
 /* Of several that could be it, the one in a folder of the same name is tried first. */
 START_TEST(the_likelier_of_several)
 {
@@ -866,6 +920,7 @@ int main(void)
     tcase_add_loop_test(tests, file_by_build_id, 0, 2 * sizeof targets / sizeof *targets);
     tcase_add_test(tests, another_relocation_is_refused);
     tcase_add_loop_test(tests, where_it_is_looked_for, 0, 6);
+    tcase_add_test(tests, the_own_path);
     tcase_add_test(tests, the_likelier_of_several);
     tcase_add_test(tests, a_file_given_as_module);
     tcase_add_test(tests, wrong_build_id);

@@ -111,8 +111,8 @@ struct things_cursor {
 static int started, finished;
 
 static const struct clr_column things_columns[] = {
-    {"id", CLR_INTEGER, CLR_KEY, 0, "Key."},     {"team", CLR_INTEGER, 0, 0, "Team or NULL."},
-    {"label", CLR_TEXT, 0, 0, "Label or NULL."}, {"value", CLR_ANY, 0, 0, "Something."},
+    {"id", CLR_INTEGER, CLR_KEY, 0, "Key."},      {"team", CLR_INTEGER, 0, 0, "Team or NULL."},
+    {"label", CLR_TEXT, 0, 0, "Label or NULL."},  {"value", CLR_ANY, 0, 0, "Something."},
     {"extra", CLR_ANY, CLR_HIDDEN, 0, "Hidden."}, {0},
 };
 static const struct clr_path things_paths[] = {
@@ -220,7 +220,8 @@ static const struct clr_table things_table = {
     .column = things_column,
 };
 
-/* --- rows: an array table with keys; numbers: one whose key is the row's number ----------------- */
+/* --- rows: an array table with keys; numbers: one whose key is the row's number -----------------
+ */
 
 static size_t count_things(const struct clr_dump *dump)
 {
@@ -286,7 +287,8 @@ static const struct clr_table numbers_table = {
     .column = number_column,
 };
 
-/* --- parts: a required value and a key of two columns; span: a table function ------------------- */
+/* --- parts: a required value and a key of two columns; span: a table function -------------------
+ */
 
 struct parts_cursor {
     struct clr_cursor base;
@@ -311,8 +313,8 @@ static enum clr_status parts_start(struct clr_cursor *cursor, const struct clr_q
     (void)error;
     c->owner = clr_equal_int(query, 0);
     c->part = query->path == 0 ? clr_equal_int(query, 1) : 0;
-    c->end = query->path == 0 ? c->part + 1 : 10;
     cursor->eof = c->owner < 0 || c->owner > 9 || c->part < 0 || c->part > 9;
+    c->end = query->path == 0 && !cursor->eof ? c->part + 1 : 10;
     return CLR_OK;
 }
 
@@ -324,8 +326,8 @@ static enum clr_status parts_next(struct clr_cursor *cursor, struct clr_error *e
     return CLR_OK;
 }
 
-static enum clr_status parts_column(struct clr_cursor *cursor, int column,
-                                    sqlite3_context *context, struct clr_error *error)
+static enum clr_status parts_column(struct clr_cursor *cursor, int column, sqlite3_context *context,
+                                    struct clr_error *error)
 {
     const struct parts_cursor *c = (struct parts_cursor *)cursor;
     (void)error;
@@ -398,7 +400,8 @@ static const struct clr_table span_table = {
     .column = span_column,
 };
 
-/* --- faulty: fails where and how it is asked to, or works for ever ----------------------------- */
+/* --- faulty: fails where and how it is asked to, or works for ever -----------------------------
+ */
 
 struct faulty_cursor {
     struct clr_cursor base;
@@ -528,7 +531,8 @@ static void check_plan(const char *sql, const char *wanted)
     char *explain = sqlite3_mprintf("EXPLAIN QUERY PLAN %s", sql);
     check_contains(explain, wanted);
     char *got = pairs_text(db, explain);
-    ck_assert_msg(!strstr(got, "TEMP B-TREE") == !strstr(wanted, "TEMP B-TREE"), "%s: %s", sql, got);
+    ck_assert_msg(!strstr(got, "TEMP B-TREE") == !strstr(wanted, "TEMP B-TREE"), "%s: %s", sql,
+                  got);
     sqlite3_free(got);
     sqlite3_free(explain);
 }
@@ -596,8 +600,9 @@ END_TEST
 START_TEST(declarations_become_tables)
 {
     char *text = clr_table_declaration(&things_table, true);
-    ck_assert_str_eq(text, "CREATE TABLE x(id INTEGER PRIMARY KEY, team INTEGER, label TEXT, value, "
-                           "extra BLOB HIDDEN)");
+    ck_assert_str_eq(text,
+                     "CREATE TABLE x(id INTEGER PRIMARY KEY, team INTEGER, label TEXT, value, "
+                     "extra BLOB HIDDEN)");
     sqlite3_free(text);
     struct clr_table of_dump = things_table;
     of_dump.global = false;
@@ -648,7 +653,8 @@ END_TEST
 
 START_TEST(what_is_missing_or_wrong_is_said)
 {
-    check_contains("SELECT * FROM span", "error: span needs its arguments: SELECT * FROM span(from_n)");
+    check_contains("SELECT * FROM span",
+                   "error: span needs its arguments: SELECT * FROM span(from_n)");
     check_contains("SELECT * FROM parts", "error: parts needs a value for owner: WHERE owner = ");
     check_contains("SELECT * FROM parts WHERE part = 1", "error: parts needs a value");
     check_contains("SELECT * FROM span('7f3a`1c', 2)", "error: span: from_n is no whole number: "
@@ -748,7 +754,8 @@ END_TEST
 
 /* --- Memory ----------------------------------------------------------------------------------- */
 
-/* Every allocation of opening, registering and asking fails in turn: an error or the right answer. */
+/* Every allocation of opening, registering and asking fails in turn: an error or the right answer.
+ */
 START_TEST(every_allocation_may_fail)
 {
     bool failed = true;

@@ -77,8 +77,7 @@ static const struct clr_segment *segment_of(const struct opened *o, const struct
     return NULL;
 }
 
-/* --- Flavours -----------------------------------------------------------------------------------
- */
+/* --- Flavours --------------------------------------------------------------------------------- */
 
 START_TEST(every_flavour_is_read)
 {
@@ -202,8 +201,7 @@ START_TEST(kind_without_identifiers)
 }
 END_TEST
 
-/* --- Allocation contexts ------------------------------------------------------------------------
- */
+/* --- Allocation contexts ---------------------------------------------------------------------- */
 
 START_TEST(contexts_come_from_threads_heaps_and_the_global_one)
 {
@@ -264,8 +262,7 @@ START_TEST(without_threads_the_heap_is_still_read)
 }
 END_TEST
 
-/* --- State --------------------------------------------------------------------------------------
- */
+/* --- State ------------------------------------------------------------------------------------ */
 
 START_TEST(a_running_gc_is_told)
 {
@@ -367,8 +364,7 @@ START_TEST(what_a_background_gc_has_found_dead)
 }
 END_TEST
 
-/* --- Damage -------------------------------------------------------------------------------------
- */
+/* --- Damage ----------------------------------------------------------------------------------- */
 
 START_TEST(a_list_that_comes_back_is_cut)
 {

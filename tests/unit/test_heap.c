@@ -31,8 +31,7 @@ enum { SHAPES = sizeof shapes / sizeof shapes[0] };
             ck_abort_msg("line %d: %s", __LINE__, #condition);                                     \
     } while (0)
 
-/* --- What the test knows ------------------------------------------------------------------------
- */
+/* --- What the test knows ---------------------------------------------------------------------- */
 
 struct expected {
     uint64_t address, type, size;
@@ -235,7 +234,7 @@ static void ck_world(const struct world *w)
         MUST(list[i].object_count == count);
         MUST(list[i].total_size == total);
         MUST(i == 0 || count != 0);
-        MUST(list[i].min_size == count ? least : 0);
+        MUST(list[i].min_size == (count ? least : 0));
         MUST(list[i].max_size == most);
         MUST(i < 2 || list[i - 1].type < list[i].type);
     }
@@ -272,8 +271,7 @@ static void fill(struct world *w, unsigned heaps)
         }
 }
 
-/* --- The walk -----------------------------------------------------------------------------------
- */
+/* --- The walk --------------------------------------------------------------------------------- */
 
 START_TEST(everything_is_found)
 {
@@ -375,8 +373,7 @@ START_TEST(contexts_that_do_not_fit)
 }
 END_TEST
 
-/* --- Damage -------------------------------------------------------------------------------------
- */
+/* --- Damage ----------------------------------------------------------------------------------- */
 
 /* Each object in turn loses its MethodTable: it is lost, and nothing else. */
 START_TEST(one_lost_object_is_one_lost_object)
@@ -667,8 +664,7 @@ START_TEST(types_that_are_not_saved)
 }
 END_TEST
 
-/* --- Parts of a large segment -------------------------------------------------------------------
- */
+/* --- Parts of a large segment ----------------------------------------------------------------- */
 
 enum { LARGE = 70 << 20, CUT = 16 << 20 };
 
@@ -783,8 +779,7 @@ START_TEST(large_segments_are_walked_in_parts)
 }
 END_TEST
 
-/* --- The index ----------------------------------------------------------------------------------
- */
+/* --- The index -------------------------------------------------------------------------------- */
 
 START_TEST(numbers_outside_objects)
 {
@@ -928,8 +923,7 @@ START_TEST(all_types)
 }
 END_TEST
 
-/* --- The dump -----------------------------------------------------------------------------------
- */
+/* --- The dump --------------------------------------------------------------------------------- */
 
 static struct clr_dump *open_dump(struct fake *f)
 {

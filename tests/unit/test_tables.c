@@ -106,7 +106,8 @@ static void check_name(const char *name)
         "SELECT 1 AS %s; SELECT 1 %s; SELECT b FROM %s AS %s; SELECT b FROM %s %s;"
         "SELECT max(%s) FROM %s GROUP BY %s HAVING %s > 0 ORDER BY %s;"
         "SELECT a.b FROM %s AS a JOIN %s AS c USING (%s);"
-        "SELECT CASE WHEN %s THEN %s ELSE %s END FROM %s WHERE %s = 1 AND %s IN (1) AND NOT %s IS NULL;"
+        "SELECT CASE WHEN %s THEN %s ELSE %s END FROM %s WHERE %s = 1 AND %s IN (1) AND NOT %s IS "
+        "NULL;"
         "CREATE INDEX temp.i ON %s(%s); UPDATE %s SET %s = 1; DROP TABLE %s",
         name, name, name, name, name, name, name, name, name, name, name, name, name, name, name,
         name, name, name, name, name, name, name, name, name, name, name, name, name, name, name,
@@ -131,21 +132,23 @@ END_TEST
 
 START_TEST(schema_is_what_is_declared)
 {
-    check_text("SELECT s.table_name, s.column_name FROM clr_schema AS s WHERE s.table_name <> "
-               "'clr_schema' AND NOT EXISTS (SELECT 1 FROM pragma_table_xinfo(s.table_name, 'dump') "
-               "AS x WHERE x.name = s.column_name AND (x.type = s.type OR (x.hidden AND s.type = "
-               "'')))",
-               "");
+    check_text(
+        "SELECT s.table_name, s.column_name FROM clr_schema AS s WHERE s.table_name <> "
+        "'clr_schema' AND NOT EXISTS (SELECT 1 FROM pragma_table_xinfo(s.table_name, 'dump') "
+        "AS x WHERE x.name = s.column_name AND (x.type = s.type OR (x.hidden AND s.type = "
+        "'')))",
+        "");
     check_text("SELECT t.name, x.name FROM dump.sqlite_schema AS t JOIN "
                "pragma_table_xinfo(t.name, 'dump') AS x WHERE t.type = 'table' AND NOT EXISTS "
                "(SELECT 1 FROM clr_schema AS s WHERE s.table_name = t.name AND s.column_name = "
                "x.name)",
                "");
     /* Arguments come first, are hidden, and the eponymous form has the dump in front of them. */
-    check_text("SELECT table_name, column_name FROM clr_schema WHERE access LIKE '%argument' AND NOT "
-               "EXISTS (SELECT 1 FROM pragma_table_xinfo(table_name, 'dump') AS x WHERE x.name = "
-               "column_name AND x.hidden = 1)",
-               "");
+    check_text(
+        "SELECT table_name, column_name FROM clr_schema WHERE access LIKE '%argument' AND NOT "
+        "EXISTS (SELECT 1 FROM pragma_table_xinfo(table_name, 'dump') AS x WHERE x.name = "
+        "column_name AND x.hidden = 1)",
+        "");
     check_text("SELECT name FROM dump.sqlite_schema AS t WHERE type = 'table' AND NOT EXISTS "
                "(SELECT 1 FROM pragma_table_xinfo('clr_' || t.name) AS x WHERE x.name = 'dump' AND "
                "x.cid = 0 AND x.hidden = 1)",
@@ -164,8 +167,8 @@ static void add_table(const char *table)
                           "access IN ('argument', '= required')",
                           table);
     const char *fixed = fixed_of(table);
-    ck_assert_msg(*needs == '0' || strcmp(fixed, "1") != 0,
-                  "%s needs a value: add it to " SAMPLES, table);
+    ck_assert_msg(*needs == '0' || strcmp(fixed, "1") != 0, "%s needs a value: add it to " SAMPLES,
+                  table);
     sqlite3_free(needs);
     pairs_exec(db,
                "INSERT INTO temp.subject_column SELECT table_name, column_name, s.type, access, "
@@ -194,12 +197,13 @@ static void add_tables(void)
 {
     pairs_begin(db);
     ck_assert_int_gt(
-        for_each("SELECT name FROM dump.sqlite_schema WHERE type = 'table' ORDER BY name", add_table),
+        for_each("SELECT name FROM dump.sqlite_schema WHERE type = 'table' ORDER BY name",
+                 add_table),
         18);
 }
 
-/* Keys name one row and are never NULL (the copies have them as keys: two would be an error); values
- * are of the declared type; what a table cannot read is NULL and nothing else. */
+/* Keys name one row and are never NULL (the copies have them as keys: two would be an error);
+ * values are of the declared type; what a table cannot read is NULL and nothing else. */
 static void check_values(const char *name)
 {
     char *split = strchr(name, '.'), table[80];
@@ -221,11 +225,12 @@ static void check_values(const char *name)
 START_TEST(columns_are_read)
 {
     add_tables();
-    ck_assert_int_gt(for_each("SELECT name || '.' || column_name FROM temp.subject_column", check_values),
-                     150);
+    ck_assert_int_gt(
+        for_each("SELECT name || '.' || column_name FROM temp.subject_column", check_values), 150);
     /* Each column alone gives what it gives beside the others. */
-    check_text("SELECT count(*) FROM copy_objects WHERE address NOT IN (SELECT address FROM objects)",
-               "0\n");
+    check_text(
+        "SELECT count(*) FROM copy_objects WHERE address NOT IN (SELECT address FROM objects)",
+        "0\n");
 }
 END_TEST
 
@@ -234,7 +239,8 @@ static char *plans(const char *schema)
 {
     sqlite3_stmt *statement = NULL;
     sqlite3_str *all = sqlite3_str_new(NULL);
-    sqlite3_prepare_v2(db, "SELECT replace(question, 'dump.', ?1 || '.') FROM temp.pair ORDER BY id",
+    sqlite3_prepare_v2(db,
+                       "SELECT replace(question, 'dump.', ?1 || '.') FROM temp.pair ORDER BY id",
                        -1, &statement, NULL);
     sqlite3_bind_text(statement, 1, schema, -1, SQLITE_STATIC);
     while (sqlite3_step(statement) == SQLITE_ROW) {
@@ -299,9 +305,10 @@ static void compare_eponymous(const char *table)
 START_TEST(eponymous_tables_are_the_same)
 {
     for_each("SELECT name FROM dump.sqlite_schema WHERE type = 'table'", compare_eponymous);
-    char *got = text_of("SELECT count(*), count(DISTINCT dump) FROM clr_dump_info WHERE dump = %Q OR "
-                        "dump = %Q",
-                        DUMP, CLRDB_DUMPS "/./ws11.core");
+    char *got =
+        text_of("SELECT count(*), count(DISTINCT dump) FROM clr_dump_info WHERE dump = %Q OR "
+                "dump = %Q",
+                DUMP, CLRDB_DUMPS "/./ws11.core");
     ck_assert_str_eq(got, "2|2\n");
     sqlite3_free(got);
 }

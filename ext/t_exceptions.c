@@ -1,0 +1,324 @@
+/*
+ * exceptions, exception_frames: exceptions on the heap, and the stack traces that they carry.
+ */
+#include "heapscan.h"
+#include "inspect/exceptions.h"
+#include "lines.h"
+#include "results.h"
+#include "runtime/debuginfo.h"
+#include "runtime/object.h"
+
+/* --- exceptions ------------------------------------------------------------------------------ */
+
+enum exception_column {
+    EXCEPTION_OBJECT,
+    EXCEPTION_TYPE_NAME,
+    EXCEPTION_MESSAGE,
+    EXCEPTION_HRESULT,
+    EXCEPTION_INNER_EXCEPTION,
+    EXCEPTION_THREAD,
+    EXCEPTION_COLUMNS
+};
+
+static const struct clr_column exception_columns[] = {
+    [EXCEPTION_OBJECT] = {"object", CLR_INTEGER, CLR_KEY, 0, "objects.address."},
+    [EXCEPTION_TYPE_NAME] = {"type_name", CLR_TEXT, 0, 0, "Name of its type."},
+    [EXCEPTION_MESSAGE] = {"message", CLR_TEXT, 0, 0,
+                           "What it was made with; NULL if that is null: the type then has a text "
+                           "of its own."},
+    [EXCEPTION_HRESULT] = {"hresult", CLR_INTEGER, 0, 0, "As a signed number."},
+    [EXCEPTION_INNER_EXCEPTION] = {"inner_exception", CLR_INTEGER, 0, 0,
+                                   "objects.address of the exception that led to it; 0 if none."},
+    [EXCEPTION_THREAD] = {"thread", CLR_INTEGER, 0, 0,
+                          "threads.address of the thread in which it is being handled; else NULL."},
+    [EXCEPTION_COLUMNS] = {0},
+};
+
+struct exception_cursor {
+    struct clr_cursor base;
+    struct clr_derived_scan scan;
+    struct clr_exception exception;
+    /* exception_frames */
+    struct clr_exception_trace trace;
+    struct clr_exception_frame frame;
+    uint32_t row;
+    bool found;
+};
+
+static enum clr_status next_exception(struct clr_cursor *base, struct clr_error *error)
+{
+    struct exception_cursor *cursor = (struct exception_cursor *)base;
+    bool found;
+    CLR_TRY(clr_derived_next(&cursor->scan, base->job, &found, error));
+    base->eof = !found;
+    if (!found)
+        return CLR_OK;
+    base->rowid = (int64_t)cursor->scan.object.address;
+    clr_exception_read(base->dump->runtime, cursor->scan.object.address, &cursor->exception);
+    return CLR_OK;
+}
+
+static enum clr_status start_scan(struct exception_cursor *cursor, const struct clr_query *query,
+                                  struct clr_error *error)
+{
+    struct clr_dump *dump = cursor->base.dump;
+    bool one = query->path == 0;
+    if (dump->runtime->exception_type == 0)
+        return clr_fail(error, CLR_UNSUPPORTED, 0,
+                        "exceptions cannot be given: the type System.Exception is not known");
+    return clr_derived_start(&cursor->scan, dump, dump->runtime->exception_type, one,
+                             one ? (uint64_t)clr_equal_int(query, 0) : 0, query->descending, error);
+}
+
+static enum clr_status start_exceptions(struct clr_cursor *base, const struct clr_query *query,
+                                        struct clr_error *error)
+{
+    CLR_TRY(start_scan((struct exception_cursor *)base, query, error));
+    return next_exception(base, error);
+}
+
+static void finish_exceptions(struct clr_cursor *base)
+{
+    clr_derived_finish(&((struct exception_cursor *)base)->scan);
+}
+
+static enum clr_status result_message(struct clr_dump *dump, const struct clr_exception *exception,
+                                      sqlite3_context *context, struct clr_error *error)
+{
+    struct clr_text text = {0};
+    uint64_t type;
+    if (!exception->has_message || exception->message == 0)
+        return CLR_OK;
+    if (clr_object_type(dump->runtime, exception->message, &type) &&
+        type == dump->runtime->string_type &&
+        (clr_object_string_text(dump->runtime, exception->message, &text) || text.failed))
+        return clr_result_text(context, &text, error);
+    clr_text_deinit(&text);
+    if (clr_first_time(dump, exception->object + 3))
+        clr_problem(dump->problems, CLR_WARNING, "exceptions", exception->object, 0,
+                    "the message of the exception at 0x%llx is not saved, or no string",
+                    (unsigned long long)exception->object);
+    return CLR_OK;
+}
+
+static enum clr_status exception_column(struct clr_cursor *base, int column,
+                                        sqlite3_context *context, struct clr_error *error)
+{
+    const struct exception_cursor *cursor = (const struct exception_cursor *)base;
+    const struct clr_exception *exception = &cursor->exception;
+    struct clr_dump *dump = base->dump;
+    switch (column) {
+    case EXCEPTION_OBJECT: clr_result_u64(context, exception->object); break;
+    case EXCEPTION_TYPE_NAME: {
+        const char *name = clr_type_name(dump->runtime, cursor->scan.object.type);
+        if (clr_type_name_lost(name))
+            return clr_fail(error, CLR_NOMEM, 0, "out of memory");
+        clr_result_static(context, name);
+        break;
+    }
+    case EXCEPTION_MESSAGE: return result_message(dump, exception, context, error);
+    case EXCEPTION_HRESULT:
+        if (exception->has_hresult)
+            sqlite3_result_int(context, exception->hresult);
+        break;
+    case EXCEPTION_INNER_EXCEPTION:
+        if (exception->has_inner)
+            clr_result_u64(context, exception->inner);
+        break;
+    case EXCEPTION_THREAD:
+        for (size_t i = 0; i < dump->thread_count; i++)
+            if (dump->threads[i].exception == exception->object) {
+                clr_result_u64(context, dump->threads[i].address);
+                break;
+            }
+        break;
+    }
+    return CLR_OK;
+}
+
+static double some_exceptions(const struct clr_dump *dump)
+{
+    (void)dump;
+    return 50;
+}
+
+static const struct clr_path exception_paths[] = {
+    {.name = "object=",
+     .key = {{EXCEPTION_OBJECT, CLR_EQ}},
+     .order = EXCEPTION_OBJECT,
+     .reversible = true,
+     .unique = true,
+     .rows = clr_rows_one},
+    {.name = "scan", .order = EXCEPTION_OBJECT, .reversible = true, .rows = some_exceptions},
+    {0},
+};
+
+const struct clr_table clr_table_exceptions = {
+    .name = "exceptions",
+    .doc = "Exceptions on the heap, thrown or not, dead ones too.",
+    .columns = exception_columns,
+    .paths = exception_paths,
+    .needs = CLR_WALKED,
+    .contract = CLR_CONTRACT_EXCEPTION,
+    .cursor_size = sizeof(struct exception_cursor),
+    .start = start_exceptions,
+    .next = next_exception,
+    .finish = finish_exceptions,
+    .column = exception_column,
+};
+
+/* --- exception_frames ------------------------------------------------------------------------ */
+
+enum frame_column {
+    FRAME_OBJECT,
+    FRAME_ROW,
+    FRAME_IP,
+    FRAME_METHOD,
+    FRAME_METHOD_NAME,
+    FRAME_IL_OFFSET,
+    FRAME_FILE,
+    FRAME_LINE,
+    FRAME_COLUMNS
+};
+
+static const struct clr_column frame_columns[] = {
+    [FRAME_OBJECT] = {"object", CLR_INTEGER, CLR_KEY, 0, "exceptions.object."},
+    [FRAME_ROW] = {"row", CLR_INTEGER, CLR_KEY, 0, "Number of the frame; 0 is where it was thrown."},
+    [FRAME_IP] = {"ip", CLR_INTEGER, 0, 0, "Instruction pointer, as the runtime saved it."},
+    [FRAME_METHOD] = {"method", CLR_INTEGER, 0, 0, "methods.address."},
+    [FRAME_METHOD_NAME] = {"method_name", CLR_TEXT, 0, 0, "Namespace.Type.Method."},
+    [FRAME_IL_OFFSET] = {"il_offset", CLR_INTEGER, 0, 0, "Offset in the method's IL; NULL if not known."},
+    [FRAME_FILE] = {"file", CLR_TEXT, 0, 0, "Source file, where the module's PDB is at hand."},
+    [FRAME_LINE] = {"line", CLR_INTEGER, 0, 0, "Line in it, from 1."},
+    [FRAME_COLUMNS] = {0},
+};
+
+static enum clr_status next_frame(struct clr_cursor *base, struct clr_error *error)
+{
+    struct exception_cursor *cursor = (struct exception_cursor *)base;
+    struct clr_dump *dump = base->dump;
+    base->rowid++;
+    cursor->row++;
+    for (;;) {
+        bool damaged = false;
+        if (cursor->row < cursor->trace.count) {
+            if (clr_exception_frame(dump->runtime, &cursor->trace, cursor->row, &cursor->frame))
+                return CLR_OK;
+            damaged = true;
+        } else {
+            bool found;
+            CLR_TRY(clr_derived_next(&cursor->scan, base->job, &found, error));
+            base->eof = !found;
+            if (!found)
+                return CLR_OK;
+            clr_exception_trace(dump->runtime, cursor->scan.object.address, &cursor->trace,
+                                &damaged);
+            cursor->row = 0;
+        }
+        if (!damaged)
+            continue;
+        cursor->trace.count = 0;
+        if (clr_first_time(dump, cursor->scan.object.address + 4))
+            clr_problem(dump->problems, CLR_WARNING, "exception_frames",
+                        cursor->scan.object.address, 0,
+                        "the stack trace of the exception at 0x%llx is not saved or makes no sense",
+                        (unsigned long long)cursor->scan.object.address);
+    }
+}
+
+static enum clr_status start_frames(struct clr_cursor *base, const struct clr_query *query,
+                                    struct clr_error *error)
+{
+    struct exception_cursor *cursor = (struct exception_cursor *)base;
+    CLR_TRY(start_scan(cursor, query, error));
+    cursor->trace.count = cursor->row = 0;
+    base->rowid = -1;
+    return next_frame(base, error);
+}
+
+/* The IL offset of the current frame: that of the call, not of what follows it. */
+static enum clr_status find_il(struct exception_cursor *cursor, bool *found, uint32_t *il_offset,
+                               struct clr_error *error)
+{
+    struct clr_runtime *runtime = cursor->base.dump->runtime;
+    const struct clr_codes *codes;
+    *found = false;
+    if (!runtime->contract[CLR_CONTRACT_CODE])
+        return CLR_OK;
+    CLR_TRY(clr_codes_need(runtime, cursor->base.job, &codes, error));
+    uint64_t ip = cursor->frame.ip - (cursor->frame.ip_is_adjusted ? 0 : 1);
+    const struct clr_code *code = clr_code_at(codes, ip);
+    if (!code || code->method != cursor->frame.method)
+        return CLR_OK;
+    uint64_t offset = clr_code_offset(code, ip);
+    if (code->is_cold)
+        code = clr_code_at(codes, code->hot_code);
+    return code ? clr_code_il_offset(runtime, code, offset, found, il_offset, error) : CLR_OK;
+}
+
+static enum clr_status frame_column(struct clr_cursor *base, int column, sqlite3_context *context,
+                                    struct clr_error *error)
+{
+    struct exception_cursor *cursor = (struct exception_cursor *)base;
+    const struct clr_exception_frame *frame = &cursor->frame;
+    struct clr_text text = {0};
+    struct clr_method method;
+    bool found;
+    uint32_t il_offset;
+    switch (column) {
+    case FRAME_OBJECT: clr_result_u64(context, cursor->scan.object.address); break;
+    case FRAME_ROW: clr_result_u64(context, cursor->row); break;
+    case FRAME_IP: clr_result_u64(context, frame->ip); break;
+    case FRAME_METHOD: clr_result_known(context, frame->method); break;
+    case FRAME_METHOD_NAME:
+        if (frame->method == 0)
+            break;
+        clr_method_full_name_at(base->dump->runtime, frame->method, &text);
+        return clr_result_text(context, &text, error);
+    case FRAME_IL_OFFSET:
+    case FRAME_FILE:
+    case FRAME_LINE:
+        CLR_TRY(find_il(cursor, &found, &il_offset, error));
+        if (!found)
+            break;
+        if (column == FRAME_IL_OFFSET)
+            clr_result_u64(context, il_offset);
+        else if (clr_method_read(base->dump->runtime, frame->method, &method))
+            return clr_result_line(base->dump, &method, il_offset, column == FRAME_FILE, context,
+                                   error);
+        break;
+    }
+    return CLR_OK;
+}
+
+static double frames_of_one(const struct clr_dump *dump)
+{
+    (void)dump;
+    return 10;
+}
+
+static double all_frames(const struct clr_dump *dump)
+{
+    (void)dump;
+    return 500;
+}
+
+static const struct clr_path frame_paths[] = {
+    {.name = "object=", .key = {{FRAME_OBJECT, CLR_EQ}}, .order = FRAME_ROW, .rows = frames_of_one},
+    {.name = "scan", .order = FRAME_OBJECT, .rows = all_frames},
+    {0},
+};
+
+const struct clr_table clr_table_exception_frames = {
+    .name = "exception_frames",
+    .doc = "The stack trace that an exception carries, the throwing method first.",
+    .columns = frame_columns,
+    .paths = frame_paths,
+    .needs = CLR_WALKED,
+    .contract = CLR_CONTRACT_EXCEPTION,
+    .cursor_size = sizeof(struct exception_cursor),
+    .start = start_frames,
+    .next = next_frame,
+    .finish = finish_exceptions,
+    .column = frame_column,
+};

@@ -1,0 +1,127 @@
+/*
+ * Delegates as objects. Fields of System.Delegate and System.MulticastDelegate, by name:
+ *
+ *   to 10              11               holds
+ *   _target            _target          closed: the first argument; open: the delegate itself
+ *   _methodPtr         _methodPtr       what Invoke jumps to: the method, or a thunk that shuffles
+ *                                       arguments where there is no target to pass
+ *   _methodPtrAux      _methodPtrAux    not 0: the delegate is open, and this is the method
+ *   _invocationList    _helperObject    several entries: object[] of simple delegates; a wrapper: the
+ *                                       delegate that is meant; else what keeps the method alive
+ *   _invocationCount   _extraData       several entries: how many; open and virtual: the MethodDesc
+ *
+ * A code pointer leads to its method through native code or a precode (runtime/precode.c).
+ */
+#include "inspect/delegates.h"
+
+#include "runtime/fields.h"
+#include "runtime/methods.h"
+#include "runtime/object.h"
+#include "runtime/precode.h"
+
+enum { WRAPPERS_MAX = 8 }; /* wrappers around wrappers that are followed */
+
+static uint64_t find(struct clr_runtime *runtime, const char *name, const char *newer)
+{
+    struct clr_field field;
+    const char *const names[] = {name, newer};
+    for (unsigned i = 0; i < 2; i++)
+        if (names[i] && clr_field_find(runtime, runtime->delegate_type, names[i], &field) &&
+            !field.is_static && field.has_offset)
+            return runtime->word + field.offset;
+    return CLR_ABSENT;
+}
+
+bool clr_delegate_layout(struct clr_runtime *runtime, struct clr_delegate_layout *layout)
+{
+    layout->target = find(runtime, "_target", NULL);
+    layout->method_ptr = find(runtime, "_methodPtr", NULL);
+    layout->method_aux = find(runtime, "_methodPtrAux", NULL);
+    layout->list = find(runtime, "_invocationList", "_helperObject");
+    layout->extra = find(runtime, "_invocationCount", "_extraData");
+    return clr_has(layout->target) && clr_has(layout->method_ptr);
+}
+
+static bool is_delegate(const struct clr_runtime *runtime, uint64_t object)
+{
+    uint64_t type;
+    return clr_object_type(runtime, object, &type) && type != 0 &&
+           clr_type_derives(runtime, type, runtime->delegate_type);
+}
+
+/* The delegate that wrappers lead to. */
+static uint64_t unwrap(const struct clr_runtime *runtime, const struct clr_delegate_layout *layout,
+                       uint64_t object)
+{
+    uint64_t inner;
+    for (unsigned i = 0; i < WRAPPERS_MAX; i++) {
+        if (!clr_field_word(runtime, object, layout->list, &inner) || inner == 0 ||
+            !is_delegate(runtime, inner))
+            break;
+        object = inner;
+    }
+    return object;
+}
+
+/* The array of entries; false if the delegate is simple. */
+static bool find_list(const struct clr_runtime *runtime, const struct clr_delegate_layout *layout,
+                      uint64_t object, uint64_t *list, uint32_t *count)
+{
+    uint64_t type, extra;
+    uint32_t length;
+    if (!clr_field_word(runtime, object, layout->list, list) || *list == 0 ||
+        !clr_object_type(runtime, *list, &type) || type != runtime->object_array_type ||
+        !clr_object_count(runtime, *list, &length) ||
+        !clr_field_word(runtime, object, layout->extra, &extra) || extra == 0 || extra > length)
+        return false;
+    *count = (uint32_t)extra;
+    return true;
+}
+
+uint32_t clr_delegate_count(const struct clr_runtime *runtime,
+                            const struct clr_delegate_layout *layout, uint64_t object)
+{
+    uint64_t list;
+    uint32_t count;
+    return find_list(runtime, layout, unwrap(runtime, layout, object), &list, &count) ? count : 1;
+}
+
+enum clr_status clr_delegate_entry(struct clr_runtime *runtime,
+                                   const struct clr_delegate_layout *layout, uint64_t object,
+                                   uint32_t index, bool *found, struct clr_delegate_entry *entry,
+                                   struct clr_error *error)
+{
+    uint64_t list, pointer, aux = 0, extra;
+    uint32_t count;
+    bool known;
+    *entry = (struct clr_delegate_entry){0};
+    *found = false;
+    object = unwrap(runtime, layout, object);
+    if (find_list(runtime, layout, object, &list, &count)) {
+        if (index >= count ||
+            !clr_read_word(runtime->process,
+                           list + runtime->object.array_size + (uint64_t)index * runtime->word,
+                           &object))
+            return CLR_OK;
+        object = unwrap(runtime, layout, object);
+    }
+    entry->delegate = object;
+    if (!clr_field_word(runtime, object, layout->target, &entry->target) ||
+        !clr_field_word(runtime, object, layout->method_ptr, &pointer))
+        return CLR_OK;
+    *found = true;
+    clr_field_word(runtime, object, layout->method_aux, &aux);
+    entry->is_open = aux != 0 || entry->target == object;
+    if (entry->is_open)
+        entry->target = 0;
+    CLR_TRY(clr_entry_method(runtime, aux != 0 ? aux : pointer, &known, &entry->method, error));
+    struct clr_method method;
+    if (!known && clr_field_word(runtime, object, layout->extra, &extra) &&
+        clr_method_read(runtime, extra, &method)) {
+        entry->method = extra;
+        known = true;
+    }
+    if (!known)
+        entry->method = 0;
+    return CLR_OK;
+}
