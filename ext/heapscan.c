@@ -14,8 +14,8 @@ void clr_derived_finish(struct clr_derived_scan *scan)
     scan->derives = NULL;
 }
 
-enum clr_status clr_derived_start(struct clr_derived_scan *scan, struct clr_dump *dump, uint64_t base,
-                                  bool one, uint64_t address, bool descending,
+enum clr_status clr_derived_start(struct clr_derived_scan *scan, struct clr_dump *dump,
+                                  uint64_t base, bool one, uint64_t address, bool descending,
                                   struct clr_error *error)
 {
     const struct clr_shape *shapes;
@@ -38,11 +38,11 @@ static bool derives(struct clr_derived_scan *scan, uint32_t shape)
     const struct clr_shape *shapes;
     if (scan->derives[shape] == NOT_ASKED) {
         clr_heap_shapes(scan->dump->heap, &shapes);
-        scan->derives[shape] = scan->base != 0 && !shapes[shape].is_free &&
-                                       clr_type_derives(scan->dump->runtime, shapes[shape].type,
-                                                        scan->base)
-                                   ? DOES
-                                   : DOES_NOT;
+        scan->derives[shape] =
+            scan->base != 0 && !shapes[shape].is_free &&
+                    clr_type_derives(scan->dump->runtime, shapes[shape].type, scan->base)
+                ? DOES
+                : DOES_NOT;
     }
     return scan->derives[shape] == DOES;
 }

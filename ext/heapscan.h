@@ -19,8 +19,8 @@ struct clr_derived_scan {
 };
 
 /* All objects in address order; FIRST, if not 0: that object alone. Zero SCAN before first use. */
-enum clr_status clr_derived_start(struct clr_derived_scan *scan, struct clr_dump *dump, uint64_t base,
-                                  bool one, uint64_t address, bool descending,
+enum clr_status clr_derived_start(struct clr_derived_scan *scan, struct clr_dump *dump,
+                                  uint64_t base, bool one, uint64_t address, bool descending,
                                   struct clr_error *error);
 /* *FOUND: the next one is in scan->object. */
 enum clr_status clr_derived_next(struct clr_derived_scan *scan, struct clr_job *job, bool *found,

@@ -1,6 +1,6 @@
 /*
- * Source lines as results. PDBs that were opened are kept with the dump, and so are the lines of the
- * method that was asked for last: rows come method by method.
+ * Source lines as results. PDBs that were opened are kept with the dump, and so are the lines of
+ * the method that was asked for last: rows come method by method.
  */
 #include "lines.h"
 

@@ -183,11 +183,13 @@ enum frame_column {
 
 static const struct clr_column frame_columns[] = {
     [FRAME_OBJECT] = {"object", CLR_INTEGER, CLR_KEY, 0, "exceptions.object."},
-    [FRAME_ROW] = {"row", CLR_INTEGER, CLR_KEY, 0, "Number of the frame; 0 is where it was thrown."},
+    [FRAME_ROW] = {"row", CLR_INTEGER, CLR_KEY, 0,
+                   "Number of the frame; 0 is where it was thrown."},
     [FRAME_IP] = {"ip", CLR_INTEGER, 0, 0, "Instruction pointer, as the runtime saved it."},
     [FRAME_METHOD] = {"method", CLR_INTEGER, 0, 0, "methods.address."},
     [FRAME_METHOD_NAME] = {"method_name", CLR_TEXT, 0, 0, "Namespace.Type.Method."},
-    [FRAME_IL_OFFSET] = {"il_offset", CLR_INTEGER, 0, 0, "Offset in the method's IL; NULL if not known."},
+    [FRAME_IL_OFFSET] = {"il_offset", CLR_INTEGER, 0, 0,
+                         "Offset in the method's IL; NULL if not known."},
     [FRAME_FILE] = {"file", CLR_TEXT, 0, 0, "Source file, where the module's PDB is at hand."},
     [FRAME_LINE] = {"line", CLR_INTEGER, 0, 0, "Line in it, from 1."},
     [FRAME_COLUMNS] = {0},

@@ -126,7 +126,9 @@ static enum clr_status result_size(struct clr_cursor *base, const struct clr_mem
 {
     uint64_t type;
     uint32_t size = clr_element_size(member->element, base->dump->runtime->word);
-    if (size == 0 && !member->is_literal) {
+    if (member->is_literal)
+        return CLR_OK; /* takes none */
+    if (size == 0) {
         bool walked = true;
         if (member->is_named && member->type == 0)
             CLR_TRY(clr_try_need(base->dump, WALKED, base->job, &walked, error));

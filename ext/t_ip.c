@@ -1,7 +1,8 @@
 /*
  * ip_to_method: what stands at an instruction pointer.
  *
- * The address is taken as it is given. A return address stands behind its call: ask for address - 1.
+ * The address is taken as it is given. A return address stands behind its call: ask for address
+ * - 1.
  */
 #include "cache.h"
 #include "lines.h"
@@ -109,7 +110,10 @@ static enum clr_status ip_column(struct clr_cursor *base, int column, sqlite3_co
 }
 
 static const struct clr_path ip_paths[] = {
-    {.name = "at_ip=", .key = {{IP_AT_IP, CLR_EQ}}, .order = -1, .unique = true,
+    {.name = "at_ip=",
+     .key = {{IP_AT_IP, CLR_EQ}},
+     .order = -1,
+     .unique = true,
      .rows = clr_rows_one},
     {0},
 };

@@ -224,11 +224,15 @@ static const struct clr_column image_columns[] = {
     [IMAGE_COLUMNS] = {0},
 };
 
-/* Whether a mapped file is a native module, or may be one: its first bytes are not saved. */
+/* Whether a mapping is of a native module, or may be: the file's first bytes are not saved. What has
+ * a name and is no file (shared memory, devices) is none. */
 static bool is_native(const struct clr_dump *dump, const struct clr_image *image)
 {
     uint32_t start;
-    return image->is_elf || !clr_read_u32(dump->process, image->start, &start);
+    if (image->is_elf)
+        return true;
+    return strncmp(image->path, "/memfd:", 7) != 0 && strncmp(image->path, "/dev/", 5) != 0 &&
+           !clr_read_u32(dump->process, image->start, &start);
 }
 
 static enum clr_status load_images(struct clr_dump *dump, struct clr_job *job,

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "cache.h"
+#include "inspect/elements.h"
 #include "results.h"
 #include "runtime/object.h"
 
@@ -118,6 +119,7 @@ enum object_column {
     OBJECT_DOMINATOR,
     OBJECT_RETAINED_SIZE,
     OBJECT_RETAINED_COUNT,
+    OBJECT_CONTENT_HASH,
     OBJECT_COLUMNS
 };
 
@@ -153,6 +155,9 @@ static const struct clr_column object_columns[] = {
     [OBJECT_RETAINED_COUNT] = {"retained_count", CLR_INTEGER, CLR_HIDDEN, DOMINATED,
                                "Objects that would be free with it, itself included; NULL if not "
                                "reachable."},
+    [OBJECT_CONTENT_HASH] = {"content_hash", CLR_INTEGER, CLR_HIDDEN, 0,
+                             "Of an array: a 64-bit hash of its elements' bytes and their number; NULL "
+                             "for others. Equal arrays have equal ones, in one dump."},
     [OBJECT_COLUMNS] = {0},
 };
 
@@ -267,6 +272,21 @@ static const struct clr_header *header_of(struct object_cursor *cursor)
     return &cursor->header;
 }
 
+static void result_content_hash(const struct object_cursor *cursor, sqlite3_context *context)
+{
+    struct clr_dump *dump = cursor->base.dump;
+    struct clr_array_view array;
+    uint64_t hash;
+    if (clr_array_open(dump, cursor->object.address, &array) &&
+        clr_array_hash(dump, &array, &hash))
+        clr_result_u64(context, hash);
+    else if (clr_first_time(dump, cursor->object.address + 2))
+        clr_problem(dump->problems, CLR_WARNING, "objects", cursor->object.address,
+                    cursor->object.size,
+                    "array 0x%llx: part of it is not saved; its content_hash is not known",
+                    (unsigned long long)cursor->object.address);
+}
+
 static void result_length(struct object_cursor *cursor, const struct clr_shape *shape,
                           sqlite3_context *context)
 {
@@ -339,6 +359,10 @@ static enum clr_status object_column(struct clr_cursor *base, int column, sqlite
     case OBJECT_LENGTH:
         if (!shape->is_free)
             result_length(cursor, shape, context);
+        break;
+    case OBJECT_CONTENT_HASH:
+        if (shape->is_array)
+            result_content_hash(cursor, context);
         break;
     case OBJECT_HASH_CODE:
         if (!shape->is_free)

@@ -192,7 +192,7 @@ static const struct clr_column element_columns[] = {
     [ELEMENT_COLUMNS] = {0},
 };
 
-enum { ELEMENTS_BY_OBJECT, ELEMENTS_BY_POSITION };
+enum { ELEMENTS_BY_POSITION, ELEMENTS_BY_RANGE, ELEMENTS_BY_OBJECT };
 
 struct element_cursor {
     struct clr_cursor base;
@@ -228,12 +228,17 @@ static enum clr_status start_elements(struct clr_cursor *base, const struct clr_
     base->eof = !found;
     if (!found)
         return CLR_OK;
-    if (query->path == ELEMENTS_BY_POSITION) {
-        cursor->last = query->high;
-        if (query->low > 0)
-            clr_elements_seek(&cursor->elements, (uint64_t)query->low);
-    }
-    return next_element(base, error);
+    if (query->path == ELEMENTS_BY_OBJECT)
+        return next_element(base, error);
+    bool one = query->path == ELEMENTS_BY_POSITION;
+    int64_t first = one ? clr_equal_int(query, 1) : query->low;
+    cursor->last = one ? first : query->high;
+    if (first > 0)
+        clr_elements_seek(&cursor->elements, (uint64_t)first);
+    do /* collections have to be gone through */
+        CLR_TRY(next_element(base, error));
+    while (!base->eof && cursor->item.position < first);
+    return CLR_OK;
 }
 
 static void finish_elements(struct clr_cursor *base)
@@ -314,14 +319,19 @@ static double elements_of_a_range(const struct clr_dump *dump)
 }
 
 static const struct clr_path element_paths[] = {
+    [ELEMENTS_BY_POSITION] = {.name = "object=,position=",
+                              .key = {{ELEMENT_OBJECT, CLR_EQ}, {ELEMENT_POSITION, CLR_EQ}},
+                              .order = ELEMENT_POSITION,
+                              .unique = true,
+                              .rows = clr_rows_one},
+    [ELEMENTS_BY_RANGE] = {.name = "object=,position..",
+                           .key = {{ELEMENT_OBJECT, CLR_EQ}, {ELEMENT_POSITION, CLR_RANGE}},
+                           .order = ELEMENT_POSITION,
+                           .rows = elements_of_a_range},
     [ELEMENTS_BY_OBJECT] = {.name = "object=",
                             .key = {{ELEMENT_OBJECT, CLR_EQ}},
                             .order = ELEMENT_POSITION,
                             .rows = clr_rows_few},
-    [ELEMENTS_BY_POSITION] = {.name = "object=,position..",
-                              .key = {{ELEMENT_OBJECT, CLR_EQ}, {ELEMENT_POSITION, CLR_RANGE}},
-                              .order = ELEMENT_POSITION,
-                              .rows = elements_of_a_range},
     {0},
 };
 

@@ -11,10 +11,10 @@ FROM fields AS f
      LEFT JOIN objects AS t ON t.address = d.target
 WHERE f.is_event AND NOT f.is_static
 UNION ALL
-SELECT NULL, y.name, f.name, s.object, d.target, t.type_name, d.method, d.method_name
+SELECT NULL, y.name, f.name, r.object, d.target, t.type_name, d.method, d.method_name
 FROM fields AS f
-     JOIN statics AS s ON s.type = f.type AND s.token = f.token
      JOIN types AS y ON y.address = f.type
-     JOIN delegates AS d ON d.object = s.object
+     JOIN roots AS r ON r.kind = 'static' AND r.name = y.name || '.' || f.name
+     JOIN delegates AS d ON d.object = r.object
      LEFT JOIN objects AS t ON t.address = d.target
 WHERE f.is_event AND f.is_static;

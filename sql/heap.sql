@@ -21,6 +21,7 @@ CREATE VIEW fragmentation AS
 SELECT f.address, f.size, f.generation, f.segment,
        n.address AS next_object,
        n.type_name AS next_type,
-       NULL AS next_is_pinned -- not known until handles are read
+       (SELECT count(*) > 0 FROM handles AS h
+         WHERE h.object = n.address AND h.kind IN ('pinned', 'async_pinned')) AS next_is_pinned
 FROM objects AS f LEFT JOIN objects AS n ON n.address = f.address + f.size AND n.segment = f.segment
 WHERE f.type_name = 'Free' AND f.is_free;

@@ -7,13 +7,13 @@
  * Everything is iterative and in dense arrays. Vertices are called by their preorder number in a
  * depth-first search from a virtual root, 0, that points at every root object:
  *
- *     dfn[number]     preorder number, 0 if not reached                                  4 N
+ *     dfn[number]     preorder number, 0 if not reached. Later its memory is label's     4 N
  *     vertex[v]       the object's number                                                4 N
  *     ancestor[v]     the DFS parent; later a vertex further up the compressed path      4 N
  *     semi[v]         semidominator; before v's turn: head of the bucket of v, that is
  *                     the list of the vertices whose semidominator is v. While the search
  *                     runs: the next edge to look at                                     4 N
- *     label[v]        vertex of least semidominator on the compressed path               4 N
+ *     label[v]        vertex of least semidominator on the compressed path
  *     idom[v]         immediate dominator; before it is known: next in the bucket        4 N
  *     predecessors    rows by v                                                          4 N + 4 M
  *
@@ -298,35 +298,42 @@ static enum clr_status dominate(struct work *w, struct clr_error *error)
     return CLR_OK;
 }
 
-/* Sums up the dominator tree: children have higher preorder numbers than their dominator. */
+/* Sums up the dominator tree: children have higher preorder numbers than their dominator. Arrays that
+ * are done with become those of the result: memory that is mapped anew has to be cleared. */
 static enum clr_status sum_up(struct work *w, void (*sizes)(void *, uint64_t *), void *context,
                               struct clr_dominators *result, struct clr_error *error)
 {
     result->count = w->count;
     result->reached = w->reached;
-    if (!large(&result->dominator, w->count) || !large(&result->retained_count, w->count) ||
-        !(result->retained_size = clr_alloc_large(w->count, sizeof *result->retained_size)))
+    result->dominator = w->ancestor;
+    result->retained_count = w->semi;
+    w->ancestor = w->semi = NULL;
+    if (!(result->retained_size = clr_alloc_large(w->count, sizeof *result->retained_size)))
         return no_memory(error);
     sizes(context, result->retained_size);
-    for (uint32_t number = 0; number < w->count; number++) {
-        uint32_t v = w->dfn[number];
-        if (!v) {
-            result->dominator[number] = CLR_UNREACHED;
-            result->retained_size[number] = 0;
-            continue;
+    memset(result->dominator, 0xff, (size_t)w->count * sizeof *result->dominator);
+    memset(result->retained_count, 0, (size_t)w->count * sizeof *result->retained_count);
+    for (uint32_t v = 1; v <= w->reached; v++) {
+        if (v + 2 * AHEAD <= w->reached) {
+            __builtin_prefetch(&result->dominator[w->vertex[v + 2 * AHEAD]], 1);
+            __builtin_prefetch(&result->retained_count[w->vertex[v + 2 * AHEAD]], 1);
         }
-        uint32_t dominator = w->idom[v];
+        uint32_t dominator = w->idom[v], number = w->vertex[v];
         result->dominator[number] = dominator ? w->vertex[dominator] + 1 : CLR_DOMINATED_BY_ROOTS;
         result->retained_count[number] = 1;
     }
+    if (w->reached != w->count) /* what is not reached retains nothing */
+        for (uint32_t number = 0; number < w->count; number++)
+            if (result->dominator[number] == CLR_UNREACHED)
+                result->retained_size[number] = 0;
     for (uint32_t v = w->reached; v > 0; v--) {
         if (v > 2 * AHEAD) {
-            uint32_t soon = w->vertex[v - 2 * AHEAD], above = w->idom[v - AHEAD];
+            uint32_t soon = w->vertex[v - 2 * AHEAD], above = w->vertex[w->idom[v - AHEAD]];
             __builtin_prefetch(&result->dominator[soon]);
             __builtin_prefetch(&result->retained_size[soon], 1);
             __builtin_prefetch(&result->retained_count[soon], 1);
-            __builtin_prefetch(&result->retained_size[w->vertex[above]], 1);
-            __builtin_prefetch(&result->retained_count[w->vertex[above]], 1);
+            __builtin_prefetch(&result->retained_size[above], 1);
+            __builtin_prefetch(&result->retained_count[above], 1);
         }
         uint32_t number = w->vertex[v], dominator = result->dominator[number];
         if (dominator != CLR_DOMINATED_BY_ROOTS) {
@@ -337,6 +344,12 @@ static enum clr_status sum_up(struct work *w, void (*sizes)(void *, uint64_t *),
     return CLR_OK;
 }
 
+/* Entries of arrays by vertex: the virtual root is one more. */
+static size_t room_of(uint32_t count)
+{
+    return (size_t)count + 1;
+}
+
 enum clr_status clr_dominators_build(const struct clr_edges *edges,
                                      const struct clr_root_numbers *roots,
                                      void (*sizes)(void *context, uint64_t *out), void *context,
@@ -344,7 +357,7 @@ enum clr_status clr_dominators_build(const struct clr_edges *edges,
                                      struct clr_error *error)
 {
     struct work w = {.edges = edges, .job = job, .count = edges->offsets.count};
-    size_t room = (size_t)w.count + 1;
+    size_t room = room_of(w.count);
     memset(result, 0, sizeof *result);
     enum clr_status status = CLR_OK;
     if (!large(&w.dfn, room) || !large(&w.vertex, room) || !large(&w.ancestor, room) ||
@@ -354,19 +367,20 @@ enum clr_status clr_dominators_build(const struct clr_edges *edges,
         status = search_all(&w, roots, error);
     if (status == CLR_OK)
         status = find_predecessors(&w, roots, error);
-    if (status == CLR_OK && (!large(&w.label, room) || !large(&w.idom, room)))
+    w.label = w.dfn; /* from here on nobody asks for a preorder number */
+    w.dfn = NULL;
+    if (status == CLR_OK && !large(&w.idom, room))
         status = no_memory(error);
     if (status == CLR_OK)
         status = dominate(&w, error);
-    drop(&w.semi, room);
     drop(&w.label, room);
-    drop(&w.ancestor, room);
     clr_free_large(w.predecessors, w.predecessor_count, sizeof *w.predecessors);
     drop(&w.rows.rest, (size_t)w.reached + 2);
     clr_free(w.rows.base);
     if (status == CLR_OK)
         status = sum_up(&w, sizes, context, result, error);
-    drop(&w.dfn, room);
+    drop(&w.semi, room);
+    drop(&w.ancestor, room);
     drop(&w.vertex, room);
     drop(&w.idom, room);
     if (status != CLR_OK)
@@ -376,9 +390,8 @@ enum clr_status clr_dominators_build(const struct clr_edges *edges,
 
 void clr_dominators_deinit(struct clr_dominators *dominators)
 {
-    clr_free_large(dominators->dominator, dominators->count, sizeof *dominators->dominator);
+    drop(&dominators->dominator, room_of(dominators->count));
+    drop(&dominators->retained_count, room_of(dominators->count));
     clr_free_large(dominators->retained_size, dominators->count, sizeof *dominators->retained_size);
-    clr_free_large(dominators->retained_count, dominators->count,
-                   sizeof *dominators->retained_count);
     memset(dominators, 0, sizeof *dominators);
 }

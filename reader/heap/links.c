@@ -317,6 +317,15 @@ static int by_target(const void *a, const void *b)
     return (x->slot > y->slot) - (x->slot < y->slot);
 }
 
+/* Load contexts that are loaded: few. */
+static bool is_allocator(const struct clr_links *links, uint32_t number)
+{
+    for (size_t i = 0; i < links->allocator_count; i++)
+        if (links->allocators[i] == number)
+            return true;
+    return false;
+}
+
 static enum clr_status add_extras(struct clr_links *links, struct clr_error *error)
 {
     const struct clr_ref_map *map = links->map;
@@ -334,6 +343,11 @@ static enum clr_status add_extras(struct clr_links *links, struct clr_error *err
         qsort(links->dependents, map->dependent_count, sizeof *links->dependents, by_target);
     }
     links->ref_count += map->dependent_count;
+    if (!(links->allocators = clr_alloc(heap->shape_count, sizeof *links->allocators)))
+        return no_memory(error);
+    for (size_t i = 0; i < heap->shape_count; i++)
+        if (map->allocator[i] != 0 && !is_allocator(links, map->allocator[i] - 1))
+            links->allocators[links->allocator_count++] = map->allocator[i] - 1;
     for (size_t i = 0; i < heap->shape_count; i++)
         if (map->allocator[i] != 0 && map->has_unswept)
             allocated = true; /* some may be dead: they have to be looked at */
@@ -406,6 +420,7 @@ void clr_links_destroy(struct clr_links *links)
     clr_offsets_free(&links->rows);
     clr_wide_free(&links->slots);
     clr_free(links->dependents);
+    clr_free(links->allocators);
     clr_free(links->strays.rows);
     clr_free(links);
 }
@@ -426,8 +441,7 @@ void clr_link_scan_start(struct clr_link_scan *scan, const struct clr_links *lin
             high = middle;
     }
     scan->dependent = low;
-    for (size_t i = 0; i < links->map->heap->shape_count; i++)
-        scan->has_allocated |= links->map->allocator[i] == number + 1;
+    scan->has_allocated = is_allocator(links, number);
     if (scan->has_allocated)
         clr_object_scan_start(&scan->objects, links->map->heap, 0, links->map->heap->count, false);
 }

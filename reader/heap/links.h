@@ -29,6 +29,8 @@ struct clr_links {
     struct clr_offsets rows;  /* by target */
     struct clr_wide slots;    /* units, ascending in each row */
     struct clr_dependent *dependents; /* by (target, source, slot) */
+    uint32_t *allocators;     /* numbers of the objects that allocator edges lead to */
+    size_t allocator_count;
     uint64_t ref_count;       /* rows of the table refs */
     struct clr_strays strays; /* by slot */
 };

@@ -31,19 +31,54 @@ struct free_search {
     uint32_t *firsts;
 };
 
+static void mark_free(struct clr_ref_map *map, uint32_t number)
+{
+    __atomic_fetch_or(&map->free_bits[number >> 6], (uint64_t)1 << (number & 63),
+                      __ATOMIC_RELAXED); /* parts share words */
+}
+
+/* Only MethodTable words are looked at: no type is looked up. */
 static enum clr_status find_free_part(void *context, unsigned worker, size_t part,
                                       struct clr_error *error)
 {
     const struct free_search *search = context;
+    const struct clr_heap *heap = search->map->heap;
+    const uint64_t type = heap->shapes[0].type;
+    const uint8_t *piece = NULL;
+    uint64_t start = 0, size = 0;
     struct clr_object_scan scan;
     struct clr_object object;
     (void)worker, (void)error;
-    clr_object_scan_start(&scan, search->map->heap, search->firsts[part],
-                          search->firsts[part + 1], false);
-    while (clr_object_scan_next(&scan, &object))
-        if (object.shape == 0) /* parts share words */
-            __atomic_fetch_or(&search->map->free_bits[object.number >> 6],
-                              (uint64_t)1 << (object.number & 63), __ATOMIC_RELAXED);
+    clr_object_scan_start(&scan, heap, search->firsts[part], search->firsts[part + 1], false);
+    if (!heap->native) {
+        while (clr_object_scan_next(&scan, &object))
+            if (object.shape == 0)
+                mark_free(search->map, object.number);
+        return CLR_OK;
+    }
+    for (; scan.next != scan.end; scan.next++) {
+        while (scan.bits == 0) {
+            const struct clr_index_entry *entry = &heap->entries[++scan.entry];
+            scan.bits = entry->half[0] | (uint64_t)entry->half[1] << 32;
+            while (scan.range + 1 < heap->range_count &&
+                   heap->ranges[scan.range + 1].first <= scan.entry)
+                scan.range++;
+            scan.base = heap->ranges[scan.range].start +
+                        ((scan.entry - heap->ranges[scan.range].first) * CLR_ENTRY_UNITS * 8);
+        }
+        uint64_t address = scan.base + (uint64_t)(unsigned)__builtin_ctzll(scan.bits) * 8, word;
+        scan.bits &= scan.bits - 1;
+        if (address - start >= size || size - (address - start) < sizeof word) {
+            piece = clr_view(heap->process, address, PIECE, &size);
+            start = address;
+        }
+        if (piece && size - (address - start) >= sizeof word)
+            word = clr_load_word(piece + (address - start), 8, false);
+        else if (!clr_read_word(heap->process, address, &word))
+            continue;
+        if ((word & ~heap->unmask) == type)
+            mark_free(search->map, (uint32_t)scan.next);
+    }
     return CLR_OK;
 }
 

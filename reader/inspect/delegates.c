@@ -6,9 +6,11 @@
  *   _methodPtr         _methodPtr       what Invoke jumps to: the method, or a thunk that shuffles
  *                                       arguments where there is no target to pass
  *   _methodPtrAux      _methodPtrAux    not 0: the delegate is open, and this is the method
- *   _invocationList    _helperObject    several entries: object[] of simple delegates; a wrapper: the
+ *   _invocationList    _helperObject    several entries: an array of simple delegates (object[],
+ *                                       in 11 of a struct that holds just that); a wrapper: the
  *                                       delegate that is meant; else what keeps the method alive
- *   _invocationCount   _extraData       several entries: how many; open and virtual: the MethodDesc
+ *   _invocationCount   _extraData       several entries: how many; open and virtual: the
+ *                                       MethodDesc
  *
  * A code pointer leads to its method through native code or a precode (runtime/precode.c).
  */
@@ -18,6 +20,7 @@
 #include "runtime/methods.h"
 #include "runtime/object.h"
 #include "runtime/precode.h"
+#include "runtime/types.h"
 
 enum { WRAPPERS_MAX = 8 }; /* wrappers around wrappers that are followed */
 
@@ -67,11 +70,13 @@ static uint64_t unwrap(const struct clr_runtime *runtime, const struct clr_deleg
 static bool find_list(const struct clr_runtime *runtime, const struct clr_delegate_layout *layout,
                       uint64_t object, uint64_t *list, uint32_t *count)
 {
+    struct clr_type read;
     uint64_t type, extra;
     uint32_t length;
     if (!clr_field_word(runtime, object, layout->list, list) || *list == 0 ||
-        !clr_object_type(runtime, *list, &type) || type != runtime->object_array_type ||
-        !clr_object_count(runtime, *list, &length) ||
+        !clr_object_type(runtime, *list, &type) || !clr_type_read(runtime, type, &read) ||
+        read.kind != CLR_KIND_SZARRAY || read.component_size != runtime->word ||
+        !read.contains_references || !clr_object_count(runtime, *list, &length) ||
         !clr_field_word(runtime, object, layout->extra, &extra) || extra == 0 || extra > length)
         return false;
     *count = (uint32_t)extra;
@@ -104,6 +109,8 @@ enum clr_status clr_delegate_entry(struct clr_runtime *runtime,
                            &object))
             return CLR_OK;
         object = unwrap(runtime, layout, object);
+        if (!is_delegate(runtime, object))
+            return CLR_OK;
     }
     entry->delegate = object;
     if (!clr_field_word(runtime, object, layout->target, &entry->target) ||

@@ -154,8 +154,10 @@ static enum clr_status find_collection(struct clr_dump *dump, struct clr_layout 
     if (layout->collection_looked)
         return CLR_OK;
     for (const struct clr_layout *at = layout; at && !*collection; at = at->parent) {
+        const char *name = clr_type_name(dump->runtime, at->type.address);
         clr_text_clear(&bare);
-        clr_bare_name(clr_type_name(dump->runtime, at->type.address), &bare);
+        clr_bare_name(name, &bare);
+        bare.failed |= clr_type_name_lost(name);
         for (const struct clr_collection *c = clr_collections; bare.data && c->name && !*collection;
              c++)
             if (strcmp(c->name, bare.data) == 0)

@@ -1,9 +1,10 @@
 /*
  * Exceptions as objects. _stackTrace holds an array of bytes, or an array of objects whose first
- * element is that (the others keep collectible methods alive). The bytes: a header, then an element a
- * frame, the throwing one first; see runtime/exception.c for their fields.
+ * element is that (the others keep collectible methods alive). The bytes: a header, then an
+ * element a frame, the throwing one first; see runtime/exception.c for their fields.
  *
- * The header's count is taken as u32: the upper half of the word has been another count since .NET 9.
+ * The header's count is taken as u32: the upper half of the word has been another count since .NET
+ * 9.
  */
 #include "inspect/exceptions.h"
 
@@ -53,8 +54,7 @@ bool clr_exception_trace(const struct clr_runtime *runtime, uint64_t object,
             return false;
     }
     if (!clr_type_read(runtime, type, &read) || read.component_size != 1 ||
-        length < l->header_size ||
-        !clr_field_u32(runtime, array + head, l->trace_count, &count) ||
+        length < l->header_size || !clr_field_u32(runtime, array + head, l->trace_count, &count) ||
         count > (length - l->header_size) / l->element_size)
         return false;
     trace->elements = array + head + l->header_size;

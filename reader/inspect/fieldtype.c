@@ -50,9 +50,13 @@ enum clr_status clr_type_index_create(struct clr_dump *dump, struct clr_type_ind
         struct clr_type type;
         if (!clr_type_read(dump->runtime, types[i], &type))
             continue;
+        const char *name = clr_type_name(dump->runtime, types[i]);
+        if (clr_type_name_lost(name)) {
+            clr_type_index_destroy(index);
+            return clr_fail(error, CLR_NOMEM, 0, "out of memory for the names of types");
+        }
         index->entries[index->count++] =
-            (struct entry){clr_type_name(dump->runtime, types[i]), types[i], type.module,
-                           type.is_collectible};
+            (struct entry){name, types[i], type.module, type.is_collectible};
     }
     if (index->count)
         qsort(index->entries, index->count, sizeof *index->entries, by_name);
@@ -120,21 +124,28 @@ struct arguments {
     struct clr_type type;
 };
 
+/* A name that is lost is a failure of memory, not a text. */
+static bool put_name(struct clr_runtime *runtime, uint64_t handle, struct clr_text *text)
+{
+    const char *name = clr_handle_type_name(runtime, handle);
+    text->failed |= clr_type_name_lost(name);
+    clr_text_put(text, name);
+    return !text->failed;
+}
+
 static bool write_variable(void *context, bool of_method, uint32_t index, struct clr_text *text)
 {
     struct arguments *arguments = context;
     uint64_t handle;
     if (of_method || !clr_type_argument(arguments->runtime, &arguments->type, index, &handle))
         return false;
-    clr_text_put(text, clr_handle_type_name(arguments->runtime, handle));
-    return true;
+    return put_name(arguments->runtime, handle, text);
 }
 
 static bool write_handle(void *context, uint64_t handle, struct clr_text *text)
 {
     struct arguments *arguments = context;
-    clr_text_put(text, clr_handle_type_name(arguments->runtime, handle));
-    return true;
+    return put_name(arguments->runtime, handle, text);
 }
 
 static struct clr_ecma_context signature_context(struct clr_runtime *runtime,
@@ -291,8 +302,7 @@ static bool write_shared_handle(struct sharing *sharing, uint64_t handle, struct
         handle = sharing->arguments.runtime->canon_type;
     else if (held != 0 && clr_type_read(sharing->arguments.runtime, held, &type))
         handle = type.canonical;
-    clr_text_put(text, clr_handle_type_name(sharing->arguments.runtime, handle));
-    return element != 0;
+    return put_name(sharing->arguments.runtime, handle, text) && element != 0;
 }
 
 static bool write_shared(struct sharing *sharing, struct clr_text *text)
@@ -335,54 +345,64 @@ static bool write_shared(struct sharing *sharing, struct clr_text *text)
     text->failed |= skipped.failed;
     clr_text_deinit(&skipped);
     if (is_reference)
-        clr_text_put(text, clr_handle_type_name(sharing->arguments.runtime,
-                                                sharing->arguments.runtime->canon_type));
+        well = well && put_name(sharing->arguments.runtime,
+                                sharing->arguments.runtime->canon_type, text);
     return well;
 }
 
-static uint64_t find_shared(struct clr_runtime *runtime, const struct clr_type_index *index,
-                            const struct clr_field *field)
+static enum clr_status free_name(struct clr_text *name, struct clr_error *error)
 {
-    struct sharing sharing = {.arguments.runtime = runtime};
+    bool failed = name->failed;
+    clr_text_deinit(name);
+    return failed ? clr_fail(error, CLR_NOMEM, 0, "out of memory for the name of a type") : CLR_OK;
+}
+
+static enum clr_status find_shared(struct clr_runtime *runtime, const struct clr_type_index *index,
+                                   const struct clr_field *field, const struct clr_type *declaring,
+                                   uint64_t *found, struct clr_error *error)
+{
+    struct sharing sharing = {.arguments = {runtime, *declaring}};
     struct clr_text name = {0};
     struct clr_bytes rest = {0}, whole;
-    uint64_t found = 0;
-    if (runtime->canon_type == 0 || !clr_type_read(runtime, field->type, &sharing.arguments.type) ||
-        signature_head(field, &rest) != CLR_ELEMENT_GENERICINST)
-        return 0;
+    if (runtime->canon_type == 0 || signature_head(field, &rest) != CLR_ELEMENT_GENERICINST)
+        return CLR_OK;
     struct clr_ecma_context context = signature_context(runtime, field, &sharing.arguments);
     whole = rest;
     whole.at--; /* back before the head */
     sharing.context = &context;
     sharing.bytes = &whole;
     if (write_shared(&sharing, &name) && name.data && !name.failed)
-        found = clr_type_by_name(runtime, index, name.data, sharing.arguments.type.module);
-    clr_text_deinit(&name);
-    return found;
+        *found = clr_type_by_name(runtime, index, name.data, declaring->module);
+    return free_name(&name, error);
 }
 
-uint64_t clr_field_value_type(struct clr_runtime *runtime, const struct clr_type_index *index,
-                              const struct clr_field *field)
+enum clr_status clr_field_value_type(struct clr_runtime *runtime,
+                                     const struct clr_type_index *index,
+                                     const struct clr_field *field, uint64_t *found,
+                                     struct clr_error *error)
 {
     struct clr_field_kind kind;
     struct clr_text name = {0};
-    struct clr_type type;
+    struct clr_type declaring;
+    *found = 0;
     clr_field_kind(runtime, field, &kind);
-    if (!kind.is_named || kind.type != 0)
-        return kind.is_named ? kind.type : 0;
-    uint64_t found = 0;
-    if (clr_type_read(runtime, field->type, &type) && clr_field_type_name(runtime, field, &name) &&
-        name.data)
-        found = clr_type_by_name(runtime, index, name.data, type.module);
-    clr_text_deinit(&name);
-    return found ? found : find_shared(runtime, index, field);
+    if (kind.is_named && kind.type != 0)
+        *found = kind.type;
+    if (!kind.is_named || kind.type != 0 || !clr_type_read(runtime, field->type, &declaring))
+        return CLR_OK;
+    if (clr_field_type_name(runtime, field, &name) && name.data)
+        *found = clr_type_by_name(runtime, index, name.data, declaring.module);
+    CLR_TRY(free_name(&name, error));
+    return *found ? CLR_OK : find_shared(runtime, index, field, &declaring, found, error);
 }
 
 uint64_t clr_field_struct(struct clr_runtime *runtime, const struct clr_type_index *index,
                           const struct clr_field *field)
 {
-    return field->element_type == CLR_ELEMENT_VALUETYPE
-               ? clr_field_value_type(runtime, index, field)
+    uint64_t type;
+    return field->element_type == CLR_ELEMENT_VALUETYPE &&
+                   clr_field_value_type(runtime, index, field, &type, NULL) == CLR_OK
+               ? type
                : 0;
 }
 

@@ -42,11 +42,13 @@ uint8_t clr_handle_element(const struct clr_runtime *runtime, uint64_t handle, u
 bool clr_field_type_name(struct clr_runtime *runtime, const struct clr_field *field,
                          struct clr_text *text);
 
-/* The MethodTable of the struct or enum that a field holds; 0 if it holds none or it is not known. Of
+/* *TYPE is the MethodTable of the struct or enum that a field holds; 0 if it holds none or it is not known. Of
  * a generic struct that is not loaded in its exact form the one that shares code. */
-uint64_t clr_field_value_type(struct clr_runtime *runtime, const struct clr_type_index *index,
-                              const struct clr_field *field);
-/* The same for structs only. */
+enum clr_status clr_field_value_type(struct clr_runtime *runtime,
+                                     const struct clr_type_index *index,
+                                     const struct clr_field *field, uint64_t *type,
+                                     struct clr_error *error);
+/* The same for structs only; 0 also where memory ran out. */
 uint64_t clr_field_struct(struct clr_runtime *runtime, const struct clr_type_index *index,
                           const struct clr_field *field);
 

@@ -347,7 +347,10 @@ static enum clr_status find_kind(struct clr_dump *dump, struct clr_layout *layou
                                  struct clr_error *error)
 {
     struct clr_text bare = {0};
-    clr_bare_name(clr_type_name(dump->runtime, layout->type.address), &bare);
+    const char *name = clr_type_name(dump->runtime, layout->type.address);
+    if (clr_type_name_lost(name))
+        return no_memory(error);
+    clr_bare_name(name, &bare);
     for (size_t i = 0; !bare.failed && i < sizeof known_kinds / sizeof known_kinds[0]; i++)
         if (bare.data && strcmp(bare.data, known_kinds[i].name) == 0)
             find_parts(layout, &known_kinds[i]);

@@ -346,7 +346,8 @@ enum clr_status clr_member_type(struct clr_dump *dump, const struct clr_member *
         uint32_t bytes = clr_element_size(member->element, dump->runtime->word);
         if (member->is_named && member->type == 0) {
             CLR_TRY(clr_dump_type_index(dump, &index, error));
-            member->type = clr_field_value_type(dump->runtime, index, &member->field);
+            CLR_TRY(clr_field_value_type(dump->runtime, index, &member->field, &member->type,
+                                         error));
         }
         if (member->element == CLR_ELEMENT_VALUETYPE && member->type != 0 &&
             clr_type_read(dump->runtime, member->type, &read))

@@ -6,21 +6,25 @@
  *   8   u16, u16 version
  *   12  u32 type              2 CodeView, 17 embedded portable PDB
  *   16  u32 size, u32 rva, u32 file offset
- * CodeView: 'RSDS', 16 bytes: the first of the id, u32 age, path of the PDB (UTF-8, as it was built).
- * Embedded: 'MPDB', u32 size, deflated bytes. The stream #Pdb begins with the 20 bytes of the id.
+ * CodeView: 'RSDS', 16 bytes: the first of the id, u32 age, path of the PDB (UTF-8, as it was
+ * built). Embedded: 'MPDB', u32 size, deflated bytes. The stream #Pdb begins with the 20 bytes of
+ * the id.
  *
- *   Document (0x30)                  name: a separator, then #Blob indexes of the parts of the path
+ *   Document (0x30)                  name: a separator, then #Blob indexes of the parts of the
+ *                                    path
  *   MethodDebugInformation (0x31)    one row a method: document (0: several), sequence points
- *   sequence points                  compressed numbers: local signature; document, if the row has none;
- *                                    then records: IL distance (0, and not the first: a document
- *                                    follows), lines, columns (signed if lines is not 0): both 0: a
- *                                    hidden point; else start line and column, the first as they are,
- *                                    later ones as signed distances
+ *   sequence points                  compressed numbers: local signature; document, if the row has
+ *                                    none; then records: IL distance (0, and not the first: a
+ *                                    document follows), lines, columns (signed if lines is not 0):
+ *                                    both 0: a hidden point; else start line and column, the first
+ *                                    as they are, later ones as signed distances
  *
- * Searched, in this order: embedded; beside the module; the path it was built at; the folders of option
- * 'modules', by name, at any depth down to DEPTH_MAX. A file counts if its id is the module's.
+ * Searched, in this order: embedded; beside the module; the path it was built at; the folders of
+ * option 'modules', by name, at any depth down to DEPTH_MAX. A file counts if its id is the
+ * module's.
  *
- * Knowledge: the Portable PDB format specification, and docs/design/specs/PE-COFF.md of the runtime.
+ * Knowledge: the Portable PDB format specification, and docs/design/specs/PE-COFF.md of the
+ * runtime.
  */
 #include "inspect/lines.h"
 
@@ -36,15 +40,20 @@
 #include "base/alloc.h"
 
 enum {
-    ENTRY_SIZE = 28, ENTRIES_MAX = 64,
-    TYPE_CODE_VIEW = 2, TYPE_EMBEDDED = 17,
-    ID_SIZE = 20, GUID_SIZE = 16,
+    ENTRY_SIZE = 28,
+    ENTRIES_MAX = 64,
+    TYPE_CODE_VIEW = 2,
+    TYPE_EMBEDDED = 17,
+    ID_SIZE = 20,
+    GUID_SIZE = 16,
     PATH_MAX_BYTES = 4096,
     PDB_MAX = 1 << 30, /* bytes of a PDB, embedded or not */
     DEPTH_MAX = 8,
     VISITS_MAX = 100000, /* directory entries looked at for one PDB */
     RID = 0x00ffffff,
-    DOCUMENT_NAME = 0, METHOD_DOCUMENT = 0, METHOD_POINTS = 1, /* columns */
+    DOCUMENT_NAME = 0,
+    METHOD_DOCUMENT = 0,
+    METHOD_POINTS = 1, /* columns */
 };
 
 struct clr_pdb {
@@ -107,7 +116,8 @@ void clr_pdbs_destroy(struct clr_pdbs *pdbs)
     clr_free(pdbs);
 }
 
-/* --- What the module says ----------------------------------------------------------------------- */
+/* --- What the module says -----------------------------------------------------------------------
+ */
 
 static void read_code_view(const struct clr_runtime *runtime, uint64_t address, uint32_t size,
                            uint32_t timestamp, struct wanted *wanted)
@@ -158,7 +168,8 @@ static void read_directory(const struct clr_runtime *runtime, struct wanted *wan
     }
 }
 
-/* --- Opening ------------------------------------------------------------------------------------ */
+/* --- Opening ------------------------------------------------------------------------------------
+ */
 
 /* Takes over BYTES. *PDB stays NULL if they are no PDB, or that of another build. */
 static enum clr_status open_bytes(void *bytes, size_t size, bool mapped, struct wanted *wanted,
@@ -213,8 +224,8 @@ static enum clr_status try_embedded(const struct clr_runtime *runtime, struct wa
         !clr_read(runtime->process, wanted->embedded, head, sizeof head) ||
         memcmp(head, "MPDB", 4) != 0)
         return CLR_OK;
-    uint32_t size = head[4] | (uint32_t)head[5] << 8 | (uint32_t)head[6] << 16 |
-                    (uint32_t)head[7] << 24;
+    uint32_t size =
+        head[4] | (uint32_t)head[5] << 8 | (uint32_t)head[6] << 16 | (uint32_t)head[7] << 24;
     uint32_t packed_size = wanted->embedded_size - (uint32_t)sizeof head;
     enum { MOST_PACKED = 1032 }; /* deflate packs no more than so many bytes into one */
     if (size == 0 || size > PDB_MAX || size / MOST_PACKED > packed_size)
@@ -225,8 +236,8 @@ static enum clr_status try_embedded(const struct clr_runtime *runtime, struct wa
         clr_free(bytes);
         return no_memory(error);
     }
-    z_stream stream = {.next_in = packed, .avail_in = packed_size, .next_out = bytes,
-                       .avail_out = size};
+    z_stream stream = {
+        .next_in = packed, .avail_in = packed_size, .next_out = bytes, .avail_out = size};
     bool unpacked = false;
     if (clr_read(runtime->process, wanted->embedded + sizeof head, packed, packed_size) &&
         inflateInit2(&stream, -MAX_WBITS) == Z_OK) {
@@ -269,8 +280,7 @@ static enum clr_status try_folder(const char *folder, const char *name, unsigned
                                (entry = readdir(directory));) {
         struct stat st;
         wanted->visits++;
-        if (entry->d_name[0] == '.' ||
-            (entry->d_type != DT_DIR && entry->d_type != DT_UNKNOWN) ||
+        if (entry->d_name[0] == '.' || (entry->d_type != DT_DIR && entry->d_type != DT_UNKNOWN) ||
             snprintf(path, sizeof path, "%s/%s", folder, entry->d_name) >= (int)sizeof path ||
             lstat(path, &st) != 0 || !S_ISDIR(st.st_mode))
             continue;
@@ -338,7 +348,8 @@ enum clr_status clr_pdb_of(struct clr_pdbs *pdbs, struct clr_runtime *runtime,
     return status;
 }
 
-/* --- Sequence points ----------------------------------------------------------------------------- */
+/* --- Sequence points -----------------------------------------------------------------------------
+ */
 
 void clr_lines_deinit(struct clr_lines *lines)
 {
@@ -384,8 +395,7 @@ enum clr_status clr_lines_decode(struct clr_bytes blob, uint32_t document, struc
         il += distance;
         first = false;
         uint32_t height = clr_metadata_compressed(&blob);
-        int32_t width =
-            height == 0 ? (int32_t)clr_metadata_compressed(&blob) : read_signed(&blob);
+        int32_t width = height == 0 ? (int32_t)clr_metadata_compressed(&blob) : read_signed(&blob);
         struct clr_line point = {.il_offset = il, .document = document};
         if (height != 0 || width != 0) {
             if (first_shown) {

@@ -34,7 +34,8 @@ enum clr_status clr_pdb_of(struct clr_pdbs *pdbs, struct clr_runtime *runtime,
 /* The sequence points of method TOKEN. Bad ones end the list. */
 enum clr_status clr_pdb_lines(const struct clr_pdb *pdb, uint32_t token, struct clr_lines *lines,
                               struct clr_error *error);
-/* The line of an IL offset: the last one at or before it that is not hidden; NULL if there is none. */
+/* The line of an IL offset: the last one at or before it that is not hidden; NULL if there is none.
+ */
 const struct clr_line *clr_lines_find(const struct clr_lines *lines, uint32_t il_offset);
 /* Appends the path of a document, as the compiler wrote it; false if it makes no sense. */
 bool clr_pdb_document(const struct clr_pdb *pdb, uint32_t document, struct clr_text *text);

@@ -1,24 +1,26 @@
 /*
  * All native code of the process.
  *
- *     map of ranges --> fragments --> sections --flags--> heap of JIT code, ReadyToRun image, stubs
+ *     map of ranges --> fragments --> sections --flags--> JIT code, ReadyToRun image, stubs
  *
  *   what              name                                           meaning
  *   the map           ExecutionManagerCodeRangeMapAddress (address), RangeSectionMap.TopLevelData
- *                     (embedded): a tree of 5 levels (2 with 32 bits) of 256 words; the low 17 (16)
- *                     bits of an address are not looked up; bit 0 of a word is a mark
- *   a fragment        RangeSectionFragment.RangeBegin, .RangeEndOpen, .RangeSection, .Next (bit 0: mark)
+ *                     (embedded): a tree of 5 levels (2 with 32 bits) of 256 words; the low 17
+ *                     (16) bits of an address are not looked up; bit 0 of a word is a mark
+ *   a fragment        RangeSectionFragment.RangeBegin, .RangeEndOpen, .RangeSection, .Next (bit 0:
+ *                     mark)
  *   a section         RangeSection.RangeBegin, .RangeEndOpen, .Flags u32 (SECTION_…), .R2RModule,
  *                     .HeapList, .NextForDelete (not 0: going away)
- *   a heap of code    CodeHeapListNode.EndAddress, .MapBase, .HeaderMap: a nibble map (nibblemap.h)
+ *   a heap of code    CodeHeapListNode.EndAddress, .MapBase, .HeaderMap: a nibble map
+ *                     (nibblemap.h)
  *   before a method   the word in front of its first instruction: RealCodeHeader, or, up to
  *                     StubCodeBlockLast, the kind of a stub
  *   header            RealCodeHeader.MethodDesc, .DebugInfo, .GCInfo, .NumUnwindInfos u32,
  *                     .UnwindInfos (embedded): RUNTIME_FUNCTIONs whose RVAs count from the section
  *
  * A method's code is its main body and its funclets; its size is where the last of them ends, or
- * what its GC information says where RUNTIME_FUNCTIONs have no end (arm64). Stubs that stand before
- * methods tell neither size nor method. What ReadyToRun images bring: r2r.c.
+ * what its GC information says where RUNTIME_FUNCTIONs have no end (arm64). Stubs that stand
+ * before methods tell neither size nor method. What ReadyToRun images bring: r2r.c.
  *
  * Knowledge: the runtime's docs/design/datacontracts/ExecutionManager.md, codeman.h.
  */
@@ -35,15 +37,17 @@
 #include "runtime/versions.h"
 
 enum {
-    MAP_ENTRIES = 256, MAP_BITS = 8,
-    MAP_LEVELS_64 = 5, MAP_LEVELS_32 = 2,
+    MAP_ENTRIES = 256,
+    MAP_BITS = 8,
+    MAP_LEVELS_64 = 5,
+    MAP_LEVELS_32 = 2,
     MARK = 1, /* bit of a pointer in the map */
     SECTION_IS_CODE = 2,
     SECTION_IS_STUBS = 4,
     SECTION_IS_INTERPRETED = 8,
-    STUB_LAST = 0xf,    /* where StubCodeBlockLast is not told */
+    STUB_LAST = 0xf,     /* where StubCodeBlockLast is not told */
     UNWINDS_MAX = 65536, /* funclets of a method */
-    GC_VERSION = 4,     /* where GCInfoVersion is not told and code is not measured by it */
+    GC_VERSION = 4,      /* where GCInfoVersion is not told and code is not measured by it */
 };
 
 #define AT(m) offsetof(struct clr_code_layout, m)
@@ -130,8 +134,9 @@ const char *clr_code_kind_text(enum clr_code_kind kind)
 
 const char *clr_tier_text(enum clr_tier tier)
 {
-    static const char *const names[] = {"tier0",     "tier1", "osr", "optimized", "tier0_instrumented",
-                                        "tier1_instrumented", "r2r", NULL};
+    static const char *const names[] = {
+        "tier0", "tier1", "osr", "optimized", "tier0_instrumented", "tier1_instrumented",
+        "r2r",   NULL};
     return names[tier];
 }
 
@@ -140,7 +145,8 @@ static enum clr_status no_memory(struct clr_error *error)
     return clr_fail(error, CLR_NOMEM, 0, "out of memory while native code was listed");
 }
 
-/* --- Sections ----------------------------------------------------------------------------------- */
+/* --- Sections -----------------------------------------------------------------------------------
+ */
 
 struct map_walk {
     struct clr_runtime *runtime;
@@ -262,7 +268,8 @@ const struct clr_code_section *clr_code_section_at(const struct clr_codes *codes
     return low != 0 && address < codes->sections[low - 1].end ? &codes->sections[low - 1] : NULL;
 }
 
-/* --- Code of the JIT ---------------------------------------------------------------------------- */
+/* --- Code of the JIT ----------------------------------------------------------------------------
+ */
 
 static bool add_code(struct clr_codes *codes, const struct clr_code *code)
 {
@@ -386,7 +393,8 @@ static enum clr_status read_heap(struct clr_runtime *runtime, struct clr_codes *
     return CLR_OK;
 }
 
-/* --- Code of images ------------------------------------------------------------------------------ */
+/* --- Code of images ------------------------------------------------------------------------------
+ */
 
 static enum clr_status read_image(struct clr_runtime *runtime, struct clr_code_cache *cache,
                                   const struct clr_code_section *section, struct clr_job *job,
@@ -395,7 +403,7 @@ static enum clr_status read_image(struct clr_runtime *runtime, struct clr_code_c
     struct clr_codes *codes = &cache->codes;
     struct clr_r2r *image;
     struct clr_method method;
-    size_t unknown = 0;
+    size_t unknown = 0, without = 0;
     if (!clr_grow(&cache->images, cache->image_count, &cache->image_room, sizeof *cache->images))
         return no_memory(error);
     CLR_TRY(clr_r2r_open(runtime, section->module, section->begin, section->end, &image, error));
@@ -415,6 +423,7 @@ static enum clr_status read_image(struct clr_runtime *runtime, struct clr_code_c
         }
         clr_r2r_code(runtime, image, &image->entries[i], &code, &cold);
         unknown += code.size == 0;
+        without += code.size != 0 && code.debug_info == 0;
         if (code.size > section->end - code.start)
             code.size = code.hot_size = 0;
         if (!add_code(codes, &code) || (cold.size != 0 && !add_code(codes, &cold)))
@@ -422,15 +431,22 @@ static enum clr_status read_image(struct clr_runtime *runtime, struct clr_code_c
     }
     if (unknown != 0)
         clr_problem_of(runtime->problems, CLR_WARNING, "native_codes", image->info, false,
-                       image->base, unknown,
+                       image->base, 0,
                        "the ReadyToRun image at 0x%llx: its code is not saved, so sizes and debug "
                        "information of %zu methods are not known; option 'modules' names a folder "
                        "with the files",
                        (unsigned long long)image->base, unknown);
+    if (without != 0)
+        clr_problem_of(runtime->problems, CLR_WARNING, "debug_bounds", image->info, false,
+                       image->base, 0,
+                       "the ReadyToRun image at 0x%llx: debug information of %zu methods is not "
+                       "saved; option 'modules' names a folder with the files",
+                       (unsigned long long)image->base, without);
     return CLR_OK;
 }
 
-/* --- All of it ----------------------------------------------------------------------------------- */
+/* --- All of it -----------------------------------------------------------------------------------
+ */
 
 static int by_address(const void *a, const void *b)
 {
@@ -582,6 +598,14 @@ const struct clr_code *clr_code_active(const struct clr_codes *codes, uint64_t m
             return code;
     }
     return NULL;
+}
+
+bool clr_code_first_time(struct clr_runtime *runtime, const struct clr_code *code)
+{
+    struct clr_code *own = &runtime->codes->codes.rows[code - runtime->codes->codes.rows];
+    bool first = !own->told;
+    own->told = true;
+    return first;
 }
 
 uint64_t clr_code_total(const struct clr_codes *codes, const struct clr_code *code)

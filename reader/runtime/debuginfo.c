@@ -1,43 +1,43 @@
 /*
- * The formats of DebugInfo. A blob is a container of chunks; a chunk of bounds and one of variables
- * are in all of them.
+ * The formats of DebugInfo. A blob is a container of chunks; a chunk of bounds and one of
+ * variables are in all of them.
  *
  * Nibble stream: bytes, low nibble first. A number is nibbles of three bits, highest first; bit 3
  * says that another follows. Signed: bit 0 is the sign. Where bytes follow, a half used one is
  * skipped.
  *
- *   format  written by               container                                         bounds
- *   nibble  .NET 8, 9; images <= 15  [flags] [patchpoint] [rich], PAIR                 nibbles
- *   1       .NET 10; images of 16    [flags] [patchpoint] [rich], TRIPLE               packed, 2 source bits
- *   2       early builds of 11       FAT                                               packed, 2 source bits
- *   c1      .NET 11                  FAT                                               packed, 3 source bits
+ *   format  written by               container                              bounds
+ *   nibble  .NET 8, 9; images <= 15  [flags] [patchpoint] [rich] PAIR       nibbles
+ *   1       .NET 10; images of 16    [flags] [patchpoint] [rich] TRIPLE     packed, 2 source bits
+ *   2       early builds of 11       FAT                                    packed, 2 source bits
+ *   c1      .NET 11                  FAT                                    packed, 3 source bits
  *
- *   flags   u8, in what the JIT wrote and never in images: 1 PatchpointInfo follows, 2 rich information
- *           (u32 size, bytes)
+ *   flags   u8, in what the JIT wrote and never in images: 1 PatchpointInfo follows, 2 rich
+ *           information (u32 size, bytes)
  *   PAIR    nibbles: sizes of bounds, variables; then both
- *   TRIPLE  nibbles: size of bounds, or 0xffffffff and sizes of bounds and of uninstrumented bounds;
- *           size of variables; then bounds, uninstrumented bounds, variables
- *   FAT     nibbles: 0 and six sizes (fat), or two sizes (slim); then bounds, variables, uninstrumented
- *           bounds, patchpoint, rich, async
+ *   TRIPLE  nibbles: size of bounds, or 0xffffffff and sizes of bounds and of uninstrumented
+ *           bounds; size of variables; then bounds, uninstrumented bounds, variables
+ *   FAT     nibbles: 0 and six sizes (fat), or two sizes (slim); then bounds, variables,
+ *           uninstrumented bounds, patchpoint, rich, async
  *
  * Bounds of nibbles: count; an entry is the distance from the native offset before, IL offset + 3,
- * flags. Packed: count, bits of the native distance - 1, bits of the IL offset - 1 as nibbles, then
- * a stream of bits, lowest first: source, native distance, IL offset + 3. IL offsets -1, -2, -3 are
- * no code of any IL, the prolog, an epilog.
+ * flags. Packed: count, bits of the native distance - 1, bits of the IL offset - 1 as nibbles,
+ * then a stream of bits, lowest first: source, native distance, IL offset + 3. IL offsets -1, -2,
+ * -3 are no code of any IL, the prolog, an epilog.
  *
- * Uninstrumented bounds exist where a profiler rewrote the IL: they lead to the original's offsets,
- * the others to the rewritten one's.
+ * Uninstrumented bounds exist where a profiler rewrote the IL: they lead to the original's
+ * offsets, the others to the rewritten one's.
  *
- * A variable: start, length, number + 4, location; in c1 number + 6 first, and one that holds what a
- * call returned has the IL offset of that call in place of a length.
+ * A variable: start, length, number + 4, location; in c1 number + 6 first, and one that holds what
+ * a call returned has the IL offset of that call in place of a length.
  *
- * Which format a blob has: for the JIT's the contract says, for an image its ReadyToRun version; of
- * versions between the known ones both numbers of source bits are tried. A decoded chunk must be used
- * up exactly, or a byte short of it, as the writer rounds up; format 1 may have 32 zeros more, where all
- * bounds lie at native offset 0.
+ * Which format a blob has: for the JIT's the contract says, for an image its ReadyToRun version;
+ * of versions between the known ones both numbers of source bits are tried. A decoded chunk must
+ * be used up exactly, or a byte short of it, as the writer rounds up; format 1 may have 32 zeros
+ * more, where all bounds lie at native offset 0.
  *
- * Knowledge: the runtime's docs/design/datacontracts/DebugInfo.md, debuginfostore.cpp, cordebuginfo.h,
- * nibblestream.h.
+ * Knowledge: the runtime's docs/design/datacontracts/DebugInfo.md, debuginfostore.cpp,
+ * cordebuginfo.h, nibblestream.h.
  */
 #include "runtime/debuginfo.h"
 
@@ -45,12 +45,12 @@
 
 #include "base/alloc.h"
 #include "runtime/contracts.h"
-#include "runtime/r2r.h"
 
 enum {
     NIBBLES_OF_U32 = 11,
     ESCAPE_SIZES = 0xffffffff, /* of TRIPLE: the size of uninstrumented bounds is told too */
-    FLAG_PATCHPOINT = 1, FLAG_RICH = 2,
+    FLAG_PATCHPOINT = 1,
+    FLAG_RICH = 2,
     IL_BIAS = 3,
     BITS_MAX = 32,
     ENTRY_NIBBLES = 3,    /* the shortest bound */
@@ -67,7 +67,10 @@ const struct clr_binding clr_debug_bindings[] = {
     CLR_BINDINGS_END,
 };
 
-#define PACKED {CLR_SOURCE_CALL_INSTRUCTION, CLR_SOURCE_STACK_EMPTY, CLR_SOURCE_ASYNC}
+#define PACKED                                                                                     \
+    {                                                                                              \
+        CLR_SOURCE_CALL_INSTRUCTION, CLR_SOURCE_STACK_EMPTY, CLR_SOURCE_ASYNC                      \
+    }
 
 const struct clr_debug_format clr_debug_formats[CLR_FORMATS] = {
     [CLR_FORMAT_NIBBLES] = {"nibble", CLR_DEBUG_PAIR, true, 0, {0}, 0, false, 4, 0},
@@ -76,7 +79,8 @@ const struct clr_debug_format clr_debug_formats[CLR_FORMATS] = {
     [CLR_FORMAT_C1] = {"c1", CLR_DEBUG_FAT, false, 3, PACKED, 0, true, 6, -5},
 };
 
-/* --- Nibbles ------------------------------------------------------------------------------------ */
+/* --- Nibbles ------------------------------------------------------------------------------------
+ */
 
 struct nibbles {
     const uint8_t *data;
@@ -125,7 +129,8 @@ static size_t byte_after(const struct nibbles *n)
     return (n->at + 1) / 2;
 }
 
-/* --- Containers --------------------------------------------------------------------------------- */
+/* --- Containers ---------------------------------------------------------------------------------
+ */
 
 /* Gives CHUNK the next LENGTH bytes. */
 static bool take(struct clr_debug_info *info, size_t size, uint32_t length,
@@ -139,8 +144,8 @@ static bool take(struct clr_debug_info *info, size_t size, uint32_t length,
 }
 
 /* What the flag byte announces, in front of the sizes. */
-static bool split_flags(const struct clr_debug_layout *patchpoint, const uint8_t *bytes, size_t size,
-                        struct clr_debug_info *info)
+static bool split_flags(const struct clr_debug_layout *patchpoint, const uint8_t *bytes,
+                        size_t size, struct clr_debug_info *info)
 {
     struct clr_bytes cursor = clr_bytes(bytes, size);
     uint8_t flags = clr_bytes_u8(&cursor);
@@ -155,7 +160,8 @@ static bool split_flags(const struct clr_debug_layout *patchpoint, const uint8_t
         clr_bytes_take(&cursor, (size_t)patchpoint->patchpoint_locals);
         uint32_t locals = clr_bytes_u32(&cursor);
         if (cursor.bad || locals > UINT16_MAX * 16u ||
-            !take(info, size, (uint32_t)patchpoint->patchpoint_size + locals * 4, &info->patchpoint))
+            !take(info, size, (uint32_t)patchpoint->patchpoint_size + locals * 4,
+                  &info->patchpoint))
             return false;
     }
     if (flags & FLAG_RICH) {
@@ -209,7 +215,8 @@ bool clr_debug_split(const struct clr_debug_format *format, bool flagged,
              take(info, size, rest[1], &info->rich) && take(info, size, rest[2], &info->async)));
 }
 
-/* --- Bounds ------------------------------------------------------------------------------------- */
+/* --- Bounds -------------------------------------------------------------------------------------
+ */
 
 void clr_bounds_deinit(struct clr_bounds *bounds)
 {
@@ -358,7 +365,7 @@ bool clr_bounds_find(const struct clr_bounds *bounds, uint32_t native_offset, si
 
 void clr_source_text(uint32_t source, struct clr_text *text)
 {
-    static const char *const names[] = {"sequence_point",   "stack_empty",      "call_site",
+    static const char *const names[] = {"sequence_point",     "stack_empty",      "call_site",
                                         "native_end_unknown", "call_instruction", "async"};
     size_t before = text->length;
     for (unsigned bit = 0; bit < 32; bit++) {
@@ -375,7 +382,8 @@ void clr_source_text(uint32_t source, struct clr_text *text)
         clr_text_put(text, "invalid");
 }
 
-/* --- Variables ---------------------------------------------------------------------------------- */
+/* --- Variables ----------------------------------------------------------------------------------
+ */
 
 void clr_variables_deinit(struct clr_variables *variables)
 {
@@ -466,9 +474,9 @@ enum clr_decoded clr_variables_decode(const struct clr_debug_format *format, con
 const char *clr_variable_kind_text(enum clr_variable_kind kind)
 {
     static const char *const names[CLR_VAR_KINDS] = {
-        "register",          "register_byref", "register_float", "stack",        "stack_byref",
-        "register_register", "register_stack", "stack_register", "stack_double", "float_stack",
-        "fixed"};
+        "register",     "register_byref",    "register_float", "stack",
+        "stack_byref",  "register_register", "register_stack", "stack_register",
+        "stack_double", "float_stack",       "fixed"};
     return kind < CLR_VAR_KINDS ? names[kind] : NULL;
 }
 
@@ -484,7 +492,8 @@ const char *clr_variable_special(const struct clr_debug_format *format, int32_t 
     }
 }
 
-/* --- Chunks that are counted only ---------------------------------------------------------------- */
+/* --- Chunks that are counted only ----------------------------------------------------------------
+ */
 
 static bool two_counts(const uint8_t *bytes, size_t size, uint32_t *first, uint32_t *second)
 {
@@ -503,190 +512,4 @@ bool clr_rich_counts(const uint8_t *bytes, size_t size, uint32_t *inlined, uint3
 bool clr_async_counts(const uint8_t *bytes, size_t size, uint32_t *points, uint32_t *variables)
 {
     return two_counts(bytes, size, points, variables);
-}
-
-/* --- Of one code --------------------------------------------------------------------------------- */
-
-void clr_debug_blob_deinit(struct clr_debug_blob *blob)
-{
-    clr_free(blob->copy);
-    *blob = (struct clr_debug_blob){0};
-}
-
-/* At most WANT saved bytes from ADDRESS on, copied together if they lie in several pieces. */
-static enum clr_status fetch(const struct clr_runtime *runtime, uint64_t address, size_t want,
-                             struct clr_debug_blob *blob, const uint8_t **bytes, size_t *size,
-                             struct clr_error *error)
-{
-    uint64_t got, piece;
-    *bytes = clr_view_constant(runtime->process, address, want, &got);
-    *size = (size_t)got;
-    if (!*bytes || got == want || !clr_view_constant(runtime->process, address + got, 1, &piece))
-        return CLR_OK;
-    if (!make_room(&blob->copy, &blob->room, want, 1))
-        return clr_fail(error, CLR_NOMEM, 0, "out of memory");
-    for (*size = 0; *size < want; *size += (size_t)piece) {
-        const uint8_t *from =
-            clr_view_constant(runtime->process, address + *size, want - *size, &piece);
-        if (!from || piece == 0)
-            break;
-        memcpy(blob->copy + *size, from, (size_t)piece);
-    }
-    *bytes = blob->copy;
-    return CLR_OK;
-}
-
-/* The formats that a blob may have, the likeliest first; how many. */
-static unsigned candidates(const struct clr_runtime *runtime, const struct clr_code *code,
-                           enum clr_debug_format_id ids[2])
-{
-    const struct clr_contract_row *row = runtime->contract[CLR_CONTRACT_DEBUG_INFO];
-    enum { LAST_OF_NIBBLES = 15, OF_FORMAT_1 = 16, OF_C1 = 26 }; /* ReadyToRun versions */
-    if (code->image) {
-        uint16_t major = code->image->major;
-        ids[0] = major <= LAST_OF_NIBBLES ? CLR_FORMAT_NIBBLES
-                 : major == OF_FORMAT_1   ? CLR_FORMAT_1
-                                          : CLR_FORMAT_C1;
-        ids[1] = CLR_FORMAT_2;
-        return major > OF_FORMAT_1 && major < OF_C1 ? 2 : 1;
-    }
-    ids[0] = row->flags == CLR_DEBUG_NIBBLES     ? CLR_FORMAT_NIBBLES
-             : row->flags == CLR_DEBUG_VERSION_1 ? CLR_FORMAT_1
-                                                 : CLR_FORMAT_C1;
-    ids[1] = CLR_FORMAT_2;
-    return row->flags == CLR_DEBUG_VERSION_2 ? 2 : 1;
-}
-
-/* On-stack replacement, and with it the flag byte, is built in where pointers have 64 bits. */
-static bool has_flag_byte(const struct clr_runtime *runtime, const struct clr_code *code)
-{
-    return !code->image && runtime->word == 8;
-}
-
-/* Whether both chunks can be decoded in FORMAT. */
-static enum clr_decoded fits(const struct clr_debug_info *info)
-{
-    struct clr_bounds bounds = {0};
-    struct clr_variables variables = {0};
-    enum clr_decoded result = clr_bounds_decode(info->format, info->bytes + info->bounds.offset,
-                                                info->bounds.size, &bounds);
-    if (result == CLR_DECODED)
-        result = clr_variables_decode(info->format, info->bytes + info->variables.offset,
-                                      info->variables.size, 1, &variables);
-    clr_bounds_deinit(&bounds);
-    clr_variables_deinit(&variables);
-    return result;
-}
-
-static void tell(struct clr_runtime *runtime, const struct clr_code *code, const char *area,
-                 const char *what)
-{
-    clr_problem_of(runtime->problems, CLR_WARNING, area, code->start, false, code->debug_info, 0,
-                   "code 0x%llx: its debug information at 0x%llx %s; it has no rows",
-                   (unsigned long long)code->start, (unsigned long long)code->debug_info, what);
-}
-
-enum clr_status clr_debug_open(struct clr_runtime *runtime, const struct clr_code *code,
-                               struct clr_debug_blob *blob, bool *found, struct clr_error *error)
-{
-    static const size_t tries[] = {512, 64 * 1024, 4 * 1024 * 1024, 64 * 1024 * 1024};
-    enum clr_debug_format_id ids[2];
-    *found = false;
-    if (code->debug_info == 0 || code->is_cold || !runtime->contract[CLR_CONTRACT_DEBUG_INFO])
-        return CLR_OK;
-    unsigned count = candidates(runtime, code, ids);
-    for (size_t i = 0; i < sizeof tries / sizeof tries[0]; i++) {
-        const uint8_t *bytes;
-        size_t size;
-        CLR_TRY(fetch(runtime, code->debug_info, tries[i], blob, &bytes, &size, error));
-        if (!bytes) {
-            tell(runtime, code, "debug_bounds", "is not saved");
-            return CLR_OK;
-        }
-        for (unsigned k = 0; k < count; k++) {
-            if (!clr_debug_split(&clr_debug_formats[ids[k]], has_flag_byte(runtime, code),
-                                 &runtime->debug, bytes, size, &blob->info))
-                continue;
-            enum clr_decoded result = count == 1 ? CLR_DECODED : fits(&blob->info);
-            if (result == CLR_DECODED_NOMEM)
-                return clr_fail(error, CLR_NOMEM, 0, "out of memory");
-            if (result == CLR_DECODED) {
-                *found = true;
-                return CLR_OK;
-            }
-        }
-        if (size < tries[i])
-            break;
-    }
-    tell(runtime, code, "debug_bounds", "makes no sense or is not saved as a whole");
-    return CLR_OK;
-}
-
-enum clr_status clr_code_bounds(struct clr_runtime *runtime, const struct clr_code *code,
-                                bool uninstrumented, struct clr_debug_blob *blob,
-                                struct clr_bounds *bounds, struct clr_error *error)
-{
-    bool found;
-    bounds->count = 0;
-    CLR_TRY(clr_debug_open(runtime, code, blob, &found, error));
-    if (!found)
-        return CLR_OK;
-    const struct clr_debug_info *info = &blob->info;
-    const struct clr_debug_chunk *chunk =
-        uninstrumented && info->uninstrumented.size ? &info->uninstrumented : &info->bounds;
-    enum clr_decoded result =
-        clr_bounds_decode(info->format, info->bytes + chunk->offset, chunk->size, bounds);
-    if (result == CLR_DECODED_NOMEM)
-        return clr_fail(error, CLR_NOMEM, 0, "out of memory");
-    const struct clr_codes *codes;
-    CLR_TRY(clr_codes_need(runtime, NULL, &codes, error));
-    uint64_t total = clr_code_total(codes, code);
-    /* Offsets ascend, so the last is the highest. */
-    if (result == CLR_DECODED && total != 0 && bounds->count != 0 &&
-        bounds->items[bounds->count - 1].native_offset > total)
-        result = CLR_DECODED_BAD;
-    if (result == CLR_DECODED_BAD) {
-        bounds->count = 0;
-        tell(runtime, code, "debug_bounds", "holds bounds that make no sense");
-    }
-    return CLR_OK;
-}
-
-enum clr_status clr_code_variables(struct clr_runtime *runtime, const struct clr_code *code,
-                                   struct clr_debug_blob *blob, struct clr_variables *variables,
-                                   struct clr_error *error)
-{
-    enum { MACHINE_X86 = 3 };
-    uint32_t scale = clr_process_info(runtime->process)->machine == MACHINE_X86 ? 4 : 1;
-    bool found;
-    variables->count = 0;
-    CLR_TRY(clr_debug_open(runtime, code, blob, &found, error));
-    if (!found)
-        return CLR_OK;
-    const struct clr_debug_info *info = &blob->info;
-    enum clr_decoded result =
-        clr_variables_decode(info->format, info->bytes + info->variables.offset,
-                             info->variables.size, scale, variables);
-    if (result == CLR_DECODED_NOMEM)
-        return clr_fail(error, CLR_NOMEM, 0, "out of memory");
-    if (result == CLR_DECODED_BAD)
-        tell(runtime, code, "debug_vars", "holds variables that make no sense");
-    return CLR_OK;
-}
-
-enum clr_status clr_code_il_offset(struct clr_runtime *runtime, const struct clr_code *code,
-                                   uint64_t native_offset, bool *found, uint32_t *il_offset,
-                                   struct clr_error *error)
-{
-    struct clr_debug_blob blob = {0};
-    struct clr_bounds bounds = {0};
-    size_t index = 0;
-    enum clr_status status = clr_code_bounds(runtime, code, true, &blob, &bounds, error);
-    *found = status == CLR_OK && native_offset <= UINT32_MAX &&
-             clr_bounds_find(&bounds, (uint32_t)native_offset, &index);
-    if (*found)
-        *il_offset = (uint32_t)bounds.items[index].il_offset;
-    clr_bounds_deinit(&bounds);
-    clr_debug_blob_deinit(&blob);
-    return status;
 }

@@ -16,7 +16,7 @@ enum clr_debug_container {
     CLR_DEBUG_FAT,    /* slim: two sizes; fat: six */
 };
 struct clr_debug_format {
-    const char *name;       /* debug_bounds.format */
+    const char *name; /* debug_bounds.format */
     enum clr_debug_container container;
     bool flag_byte;         /* JIT blobs begin with one, where there is on-stack replacement */
     uint8_t source_bits;    /* of a packed entry; 0: entries of nibbles, with the raw flags */
@@ -55,12 +55,12 @@ bool clr_debug_split(const struct clr_debug_format *format, bool flagged,
 /* --- Bounds --- */
 
 enum { /* why a bound is there: the flags of the runtime's ICorDebugInfo */
-    CLR_SOURCE_SEQUENCE_POINT = 0x01,
-    CLR_SOURCE_STACK_EMPTY = 0x02,
-    CLR_SOURCE_CALL_SITE = 0x04,
-    CLR_SOURCE_END_UNKNOWN = 0x08,
-    CLR_SOURCE_CALL_INSTRUCTION = 0x10,
-    CLR_SOURCE_ASYNC = 0x20,
+       CLR_SOURCE_SEQUENCE_POINT = 0x01,
+       CLR_SOURCE_STACK_EMPTY = 0x02,
+       CLR_SOURCE_CALL_SITE = 0x04,
+       CLR_SOURCE_END_UNKNOWN = 0x08,
+       CLR_SOURCE_CALL_INSTRUCTION = 0x10,
+       CLR_SOURCE_ASYNC = 0x20,
 };
 enum { CLR_IL_NO_MAPPING = -1, CLR_IL_PROLOG = -2, CLR_IL_EPILOG = -3 };
 
@@ -88,9 +88,17 @@ void clr_source_text(uint32_t source, struct clr_text *text);
 /* --- Variables --- */
 
 enum clr_variable_kind {
-    CLR_VAR_REGISTER, CLR_VAR_REGISTER_BYREF, CLR_VAR_REGISTER_FLOAT, CLR_VAR_STACK,
-    CLR_VAR_STACK_BYREF, CLR_VAR_REGISTER_REGISTER, CLR_VAR_REGISTER_STACK,
-    CLR_VAR_STACK_REGISTER, CLR_VAR_STACK_DOUBLE, CLR_VAR_FLOAT_STACK, CLR_VAR_FIXED,
+    CLR_VAR_REGISTER,
+    CLR_VAR_REGISTER_BYREF,
+    CLR_VAR_REGISTER_FLOAT,
+    CLR_VAR_STACK,
+    CLR_VAR_STACK_BYREF,
+    CLR_VAR_REGISTER_REGISTER,
+    CLR_VAR_REGISTER_STACK,
+    CLR_VAR_STACK_REGISTER,
+    CLR_VAR_STACK_DOUBLE,
+    CLR_VAR_FLOAT_STACK,
+    CLR_VAR_FIXED,
     CLR_VAR_KINDS
 };
 struct clr_variable {
@@ -98,8 +106,8 @@ struct clr_variable {
     int32_t number;      /* from 0: parameters, then locals; special ones are negative */
     enum clr_variable_kind kind;
     uint32_t register1, register2; /* of STACK kinds register1 is the base */
-    int32_t offset;                /* from the base, in bytes; of FIXED and FLOAT_STACK the number */
-    uint32_t call_il;              /* of a value that a call returned: the IL offset of the call */
+    int32_t offset;   /* from the base, in bytes; of FIXED and FLOAT_STACK the number */
+    uint32_t call_il; /* of a value that a call returned: the IL offset of the call */
 };
 struct clr_variables {
     struct clr_variable *items;
@@ -107,8 +115,7 @@ struct clr_variables {
 };
 /* SCALE: bytes of a unit of stack offsets, 4 on x86, else 1. */
 enum clr_decoded clr_variables_decode(const struct clr_debug_format *format, const uint8_t *bytes,
-                                      size_t size, uint32_t scale,
-                                      struct clr_variables *variables);
+                                      size_t size, uint32_t scale, struct clr_variables *variables);
 void clr_variables_deinit(struct clr_variables *variables);
 const char *clr_variable_kind_text(enum clr_variable_kind kind);
 /* 'generic_context' …: what a negative number means; NULL for none. */

@@ -1,8 +1,8 @@
 /*
  * Where the fields of an exception object and of its saved stack trace lie (contract Exception).
  *
- *   object        Exception._message, ._innerException, ._stackTrace, ._HResult i32: from the object's
- *                 address
+ *   object        Exception._message, ._innerException, ._stackTrace, ._HResult i32: from the
+ *                 object's address
  *   stack trace   StackTraceArrayHeader.Size (a word: entries) and its size; StackTraceElement.Ip,
  *                 .MethodDesc, .Flags u32 (11)
  */

@@ -1,28 +1,32 @@
 /*
  * MethodDescs. They stand in chunks; a class points at its first chunk.
  *
- *   EEClass.MethodDescChunk --> chunk --Next--> chunk …      chunk: header, then Count + 1 MethodDescs
+ *   EEClass.MethodDescChunk --> chunk --Next--> chunk …      chunk: header, then Count + 1
+ *                                                            MethodDescs
  *
  *   what              name                                         meaning
  *   chunk             MethodDescChunk.MethodTable, .Next           whose methods; the next chunk
- *                     .Size u8, .Count u8                          payload: (Size + 1) units; number - 1
+ *                     .Size u8, .Count u8                          payload: (Size + 1) units;
+ *                                                                  number - 1
  *                     .FlagsAndTokenRange u16                      high bits of the row ids
- *   method            MethodDesc.ChunkIndex u8                     its place in the payload, in units
+ *   method            MethodDesc.ChunkIndex u8                     its place in the payload, in
+ *                                                                  units
  *                     .Slot u16, .Flags u16                        see FLAG_…
  *                     .Flags3AndTokenRemainder u16                 low bits of the row id, FLAG3_…
  *   unit              MethodDescAlignment (literal)
  *   row id            (range << B | remainder), B = MethodDescTokenRemainderBitCount
- *   length            size of the kind's structure ('!' of MethodDesc, FCallMethodDesc, …), then the
- *                     optional parts that the flags announce, in this order: NonVtableSlot,
+ *   length            size of the kind's structure ('!' of MethodDesc, FCallMethodDesc, …), then
+ *                     the optional parts that the flags announce, in this order: NonVtableSlot,
  *                     MethodImpl, NativeCodeSlot, AsyncMethodData
- *   generic method    InstantiatedMethodDesc.PerInstInfo           its type arguments (TypeHandles)
+ *   generic method    InstantiatedMethodDesc.PerInstInfo           its type arguments
+ *                                                                  (TypeHandles)
  *   dynamic           DynamicMethodDesc.MethodName (UTF-8), StoredSigMethodDesc.Sig, .cSig u32,
  *                     .ExtendedFlags u32: 0x4000 a DynamicMethod
  *   instantiations    Module.InstMethodHashTable: chains as those of types (loader.c); the low two
  *                     bits of a value are flags
  *
- * A MethodDesc proves itself: its chunk holds it, and the chunk's MethodTable is one. The sizes must
- * lead from the first method of a chunk exactly to its end.
+ * A MethodDesc proves itself: its chunk holds it, and the chunk's MethodTable is one. The sizes
+ * must lead from the first method of a chunk exactly to its end.
  *
  * Knowledge: the runtime's docs/design/datacontracts/RuntimeTypeSystem.md, method.hpp.
  */
@@ -50,10 +54,12 @@ enum {
     NAME_MAX_BYTES = 4096,
     SIGNATURE_MAX_BYTES = 65536,
     ARGUMENTS_MAX = 1024,
-    END_OF_CHAIN = 1,  /* bit of a link in the table of instantiations */
-    VALUE_FLAGS = 3,   /* bits of a value in it */
+    END_OF_CHAIN = 1,   /* bit of a link in the table of instantiations */
+    VALUE_FLAGS = 3,    /* bits of a value in it */
     BUCKETS_HEADER = 3, /* words before the chains; the first counts the chains */
-    METHODDEF_RVA = 0, METHODDEF_NAME = 3, METHODDEF_SIGNATURE = 4, /* columns */
+    METHODDEF_RVA = 0,
+    METHODDEF_NAME = 3,
+    METHODDEF_SIGNATURE = 4, /* columns */
 };
 
 #define AT(m) offsetof(struct clr_method_layout, m)
@@ -97,7 +103,8 @@ const struct clr_binding clr_method_bindings[] = {
     CLR_BINDINGS_END,
 };
 
-/* --- One MethodDesc ---------------------------------------------------------------------------- */
+/* --- One MethodDesc ----------------------------------------------------------------------------
+ */
 
 /* Bytes of the structure of KIND, without optional parts; CLR_ABSENT if not described. */
 static uint64_t base_size(const struct clr_method_layout *l, enum clr_method_kind kind)
@@ -212,6 +219,13 @@ bool clr_method_proved(const struct clr_runtime *runtime, uint64_t address,
     return at == address;
 }
 
+bool clr_method_slot_offset(const struct clr_runtime *runtime, const struct clr_method *method,
+                            uint64_t *offset)
+{
+    *offset = base_size(&runtime->methods, method->kind);
+    return method->has_own_slot && clr_has(*offset);
+}
+
 uint64_t clr_method_native_slot(const struct clr_runtime *runtime, const struct clr_method *method)
 {
     uint64_t offset, code;
@@ -221,7 +235,8 @@ uint64_t clr_method_native_slot(const struct clr_runtime *runtime, const struct 
     return code & ~(uint64_t)1;
 }
 
-/* --- The methods of a type --------------------------------------------------------------------- */
+/* --- The methods of a type ---------------------------------------------------------------------
+ */
 
 static void damaged(struct clr_method_walk *walk, uint64_t address, const char *what)
 {
@@ -247,8 +262,7 @@ static bool enter_chunk(struct clr_method_walk *walk, uint64_t chunk)
         damaged(walk, chunk, "leads back to itself");
         return false;
     }
-    if ((chunk & runtime->alignment_mask) ||
-        !clr_field_u8(runtime, chunk, l->chunk_size, &size) ||
+    if ((chunk & runtime->alignment_mask) || !clr_field_u8(runtime, chunk, l->chunk_size, &size) ||
         !clr_field_u8(runtime, chunk, l->chunk_count, &count) ||
         !clr_field_word(runtime, chunk, l->chunk_type, &type)) {
         damaged(walk, chunk, "is not saved");
@@ -316,7 +330,8 @@ bool clr_method_next(struct clr_method_walk *walk, struct clr_method *method)
     return true;
 }
 
-/* --- Instantiated methods of a module ----------------------------------------------------------- */
+/* --- Instantiated methods of a module -----------------------------------------------------------
+ */
 
 /* One chain; *LEFT bounds all of the table. */
 static bool walk_chain(struct clr_runtime *runtime, uint64_t entry, uint64_t *left,
@@ -382,7 +397,8 @@ enum clr_status clr_module_methods(struct clr_runtime *runtime, const struct clr
     return CLR_OK;
 }
 
-/* --- Names -------------------------------------------------------------------------------------- */
+/* --- Names --------------------------------------------------------------------------------------
+ */
 
 const struct clr_metadata *clr_method_metadata(struct clr_runtime *runtime,
                                                const struct clr_method *method)
@@ -398,8 +414,8 @@ static const char *metadata_name(struct clr_runtime *runtime, const struct clr_m
 {
     const struct clr_metadata *metadata = clr_method_metadata(runtime, method);
     uint32_t index;
-    if (!metadata || !clr_metadata_cell(metadata, CLR_METHODDEF, method->token & RID,
-                                        METHODDEF_NAME, &index))
+    if (!metadata ||
+        !clr_metadata_cell(metadata, CLR_METHODDEF, method->token & RID, METHODDEF_NAME, &index))
         return NULL;
     return clr_metadata_string(metadata, index, length);
 }
@@ -408,7 +424,8 @@ static const char *metadata_name(struct clr_runtime *runtime, const struct clr_m
 static bool add_utf8(const struct clr_runtime *runtime, uint64_t address, struct clr_text *text)
 {
     uint64_t got;
-    const uint8_t *bytes = address ? clr_view(runtime->process, address, NAME_MAX_BYTES, &got) : NULL;
+    const uint8_t *bytes =
+        address ? clr_view(runtime->process, address, NAME_MAX_BYTES, &got) : NULL;
     const uint8_t *end = bytes ? memchr(bytes, 0, (size_t)got) : NULL;
     if (!end || end == bytes)
         return false;
@@ -473,7 +490,8 @@ bool clr_method_full_name_at(struct clr_runtime *runtime, uint64_t address, stru
     return false;
 }
 
-/* --- Signatures --------------------------------------------------------------------------------- */
+/* --- Signatures ---------------------------------------------------------------------------------
+ */
 
 struct signature_work {
     struct clr_runtime *runtime;
@@ -565,8 +583,8 @@ bool clr_method_signature(struct clr_runtime *runtime, const struct clr_method *
         return false;
     struct clr_text name = {0};
     clr_method_name(runtime, method, &name);
-    bool written = !name.failed && clr_ecma_method_signature(&context, signature, name.data,
-                                                             name.length, text);
+    bool written = !name.failed &&
+                   clr_ecma_method_signature(&context, signature, name.data, name.length, text);
     text->failed |= name.failed;
     clr_text_deinit(&name);
     return written;

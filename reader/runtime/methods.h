@@ -28,12 +28,12 @@ struct clr_method {
     enum clr_method_kind kind;
     uint16_t flags, flags3, slot;
     bool is_static, has_own_slot, has_native_slot, is_tiered, is_unboxing_stub;
-    bool is_stub; /* DYNAMIC: made by the runtime, no DynamicMethod */
+    bool is_stub;  /* DYNAMIC: made by the runtime, no DynamicMethod */
     uint32_t size; /* bytes of the MethodDesc with its optional parts; 0: not described */
 };
 
-/* Reads the MethodDesc at ADDRESS; false if it is none (its chunk does not hold it, the chunk's type
- * is no type) or not saved. */
+/* Reads the MethodDesc at ADDRESS; false if it is none (its chunk does not hold it, the chunk's
+ * type is no type) or not saved. */
 bool clr_method_read(const struct clr_runtime *runtime, uint64_t address,
                      struct clr_method *method);
 
@@ -41,6 +41,9 @@ bool clr_method_read(const struct clr_runtime *runtime, uint64_t address,
 bool clr_method_proved(const struct clr_runtime *runtime, uint64_t address,
                        struct clr_method *method);
 
+/* Where in the MethodDesc its own slot (has_own_slot) stands; false if not described. */
+bool clr_method_slot_offset(const struct clr_runtime *runtime, const struct clr_method *method,
+                            uint64_t *offset);
 /* The address of the code that was made last, as the method's own slot has it; 0 if it has no slot,
  * or none was made. */
 uint64_t clr_method_native_slot(const struct clr_runtime *runtime, const struct clr_method *method);
@@ -61,8 +64,8 @@ bool clr_method_walk_start(struct clr_method_walk *walk, const struct clr_runtim
 /* False at the end; a damaged chunk ends the walk with a problem of area methods. */
 bool clr_method_next(struct clr_method_walk *walk, struct clr_method *method);
 
-/* Calls EACH for the instantiations of generic methods that MODULE keeps (since .NET 10). False from
- * EACH stops. */
+/* Calls EACH for the instantiations of generic methods that MODULE keeps (since .NET 10). False
+ * from EACH stops. */
 enum clr_status clr_module_methods(struct clr_runtime *runtime, const struct clr_module *module,
                                    bool (*each)(void *context, uint64_t method), void *context,
                                    struct clr_error *error);

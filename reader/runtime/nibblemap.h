@@ -2,12 +2,13 @@
  * Nibble maps: where in a heap of code the methods begin.
  *
  * A u32 of the map stands for 256 bytes of code as eight buckets of 32, the first bucket in the
- * highest nibble. 0: nothing begins in the bucket; 1 to 8: something begins at its 4-byte unit 0 to 7
- * (two that begin in one bucket cannot be: code is aligned to 16 and has a header). Two forms:
+ * highest nibble. 0: nothing begins in the bucket; 1 to 8: something begins at its 4-byte unit 0
+ * to 7 (two that begin in one bucket cannot be: code is aligned to 16 and has a header). Two
+ * forms:
  *
  *   linear         (ExecutionManager 1)        nothing else
- *   constant time  (ExecutionManager 2, c1)    a u32 whose lowest nibble is over 8 is a pointer: all
- *                  its 256 bytes belong to the method that begins at (value & ~15) +
+ *   constant time  (ExecutionManager 2, c1)    a u32 whose lowest nibble is over 8 is a pointer:
+ *                  all its 256 bytes belong to the method that begins at (value & ~15) +
  *                  (lowest nibble - 9) * 4 from the start of the heap
  *
  * Knowledge: the runtime's docs/design/datacontracts/ExecutionManager.md, nibblemapmacros.h.

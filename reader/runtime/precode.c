@@ -4,16 +4,17 @@
  * A stub precode and a fixup precode are templates of machine code with data a page behind:
  *
  *   what                 name
- *   the templates        PlatformMetadata (address of the structure) .PrecodeMachineDescriptor (embedded):
- *                        .StubBytes, .StubIgnoredBytes (the bytes that differ), .StubPrecodeSize u8;
- *                        .FixupBytes, .FixupIgnoredBytes, .FixupStubPrecodeSize u8, .FixupCodeOffset u8
+ *   the templates        PlatformMetadata (address of the structure) .PrecodeMachineDescriptor
+ *                        (embedded): .StubBytes, .StubIgnoredBytes (the bytes that differ),
+ *                        .StubPrecodeSize u8; .FixupBytes, .FixupIgnoredBytes,
+ *                        .FixupStubPrecodeSize u8, .FixupCodeOffset u8
  *   data                 entry + .StubCodePageSize u32
  *   a stub's             StubPrecodeData.Type u8, .SecretParam: the MethodDesc, or for the kind
  *                        ThisPointerRetBuf a ThisPtrRetBufPrecodeData with .MethodDesc
  *   a fixup's            FixupPrecodeData.MethodDesc
  *
- * Runtimes that do not describe them (8, 9) have the same templates on x64 with a smaller page, and
- * the instruction itself says where the data is:
+ * Runtimes that do not describe them (8, 9) have the same templates on x64 with a smaller page,
+ * and the instruction itself says where the data is:
  *   stub    4c 8b 15 d32  mov r10, [rip + d32]: the MethodDesc    ff 25 d32  jmp [rip + d32]
  *   fixup   ff 25 d32     jmp [rip + d32]   4c 8b 15 d32  mov r10, [rip + d32]: the MethodDesc
  * Whatever is found must be a MethodDesc that proves itself.
@@ -27,9 +28,10 @@
 #include "runtime/contracts.h"
 
 enum {
-    TEMPLATE_MAX = 24,  /* bytes of a template that the descriptor gives */
+    TEMPLATE_MAX = 24, /* bytes of a template that the descriptor gives */
     MACHINE_X64 = 62,
-    MOVE_SIZE = 7, JUMP_SIZE = 6, /* of the instructions, with their displacement */
+    MOVE_SIZE = 7,
+    JUMP_SIZE = 6, /* of the instructions, with their displacement */
 };
 
 #define AT(m) offsetof(struct clr_precode_layout, m)
@@ -120,8 +122,8 @@ static bool loaded_word(const struct clr_runtime *runtime, uint64_t address, uin
     if (!clr_read(runtime->process, address, code, sizeof code) ||
         memcmp(code, opcode, sizeof opcode) != 0)
         return false;
-    uint32_t distance = code[3] | (uint32_t)code[4] << 8 | (uint32_t)code[5] << 16 |
-                        (uint32_t)code[6] << 24;
+    uint32_t distance =
+        code[3] | (uint32_t)code[4] << 8 | (uint32_t)code[5] << 16 | (uint32_t)code[6] << 24;
     return clr_read_word(runtime->process,
                          address + MOVE_SIZE + (uint64_t)(int64_t)(int32_t)distance, value);
 }

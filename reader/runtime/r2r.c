@@ -4,34 +4,38 @@
  *     Module.ReadyToRunInfo --> info --CompositeInfo--> the same, or the one that components share
  *
  *   what                 name (of ReadyToRunInfo)                meaning
- *   functions            .RuntimeFunctions, .NumRuntimeFunctions u32   {begin, end, unwind} RVAs, by begin;
- *                                                                without end on arm64
- *   hot and cold parts   .HotColdMap, .NumHotColdMap u32         pairs (cold, hot) of function numbers
- *   prepared methods     .EntryPointToMethodDescMap (embedded)   a hash map: entry point -> MethodDesc
+ *   functions            .RuntimeFunctions, .NumRuntimeFunctions u32: {begin, end, unwind} RVAs, by
+ *                        begin; without end on arm64
+ *   hot and cold parts   .HotColdMap, .NumHotColdMap u32         pairs (cold, hot) of function
+ *                                                                numbers
+ *   prepared methods     .EntryPointToMethodDescMap (embedded)   a hash map: entry point ->
+ *                                                                MethodDesc
  *   debug information    .DebugInfoSection (11): a directory {rva, size}; before: section 105 of
  *                        .ReadyToRunHeader
  *   version              ReadyToRunHeader.MajorVersion u16
  *
- * The map's buckets: slot 0 holds their number (u32), then each has four keys and four values. Keys 0
- * and 1 are free. A value is the MethodDesc shifted right by one, with a flag on top. It is filled
- * when a method is first called or fixed up: what is not in it has not been used. Of a composite image
- * only the shared map is filled, and only the shared header has the debug section; RVAs count from
- * the composite file.
+ * The map's buckets: slot 0 holds their number (u32), then each has four keys and four values.
+ * Keys 0 and 1 are free. A value is the MethodDesc shifted right by one, with a flag on top. It is
+ * filled when a method is first called or fixed up: what is not in it has not been used. Of a
+ * composite image only the shared map is filled, and only the shared header has the debug section;
+ * RVAs count from the composite file.
  *
  * A method is one runtime function and those of its funclets, one behind the other; its cold part,
- * if it was split off, is another such row. How long it is, the GC information tells, which follows
- * the unwind information of its first function:
+ * if it was split off, is another such row. How long it is, the GC information tells, which
+ * follows the unwind information of its first function:
  *   x64    4 bytes + 2 for each unwind code, rounded up to 4, + 4 (personality routine)
- *   arm64  one or two words of header, words for epilogs (where bit 21 is clear), unwind words, + 4
+ *   arm64  one or two words of header, words for epilogs (where bit 21 is clear), unwind words,
+ *          + 4
  *
- * NativeArray (debug section): varint: count << 2 | log2 of the width of index entries; the index: one
- * entry for each 16 elements, the distance from the index to a tree; a tree's nodes are varints:
- * bit 0: the low half follows, bit 1: the high half is at the distance in the rest; neither: a leaf
- * for the element whose number the rest is. Varint: the low bits of the first byte tell the length.
- * An element here is a varint: 0: the blob follows; else it begins that far before the element.
+ * NativeArray (debug section): varint: count << 2 | log2 of the width of index entries; the index:
+ * one entry for each 16 elements, the distance from the index to a tree; a tree's nodes are
+ * varints: bit 0: the low half follows, bit 1: the high half is at the distance in the rest;
+ * neither: a leaf for the element whose number the rest is. Varint: the low bits of the first byte
+ * tell the length. An element here is a varint: 0: the blob follows; else it begins that far
+ * before the element.
  *
- * Knowledge: the runtime's docs/design/coreclr/botr/readytorun-format.md, docs/design/datacontracts/
- * ExecutionManager.md, nativeformatreader.h.
+ * Knowledge: the runtime's docs/design/coreclr/botr/readytorun-format.md,
+ * docs/design/datacontracts/ExecutionManager.md, nativeformatreader.h.
  */
 #include "runtime/r2r.h"
 
@@ -41,18 +45,24 @@
 #include "base/bytes.h"
 
 enum {
-    MACHINE_X64 = 62, MACHINE_ARM64 = 183,
+    MACHINE_X64 = 62,
+    MACHINE_ARM64 = 183,
     SECTION_DEBUG = 105,
     SECTIONS_MAX = 256,
     KEYS_FREE = 2, /* keys below are no keys */
     SLOTS_DEFAULT = 4,
     BLOCK = 16, /* elements of a NativeArray for each entry of its index */
-    GC_VERSION_2 = 2, GC_VERSION_3 = 3, GC_VERSION_4 = 4,
+    GC_VERSION_2 = 2,
+    GC_VERSION_3 = 3,
+    GC_VERSION_4 = 4,
     CODE_LENGTH_BITS = 8,
-    SLIM_RETURN_KIND = 2, FAT_FLAGS = 10, FAT_RETURN_KIND = 4,
+    SLIM_RETURN_KIND = 2,
+    FAT_FLAGS = 10,
+    FAT_RETURN_KIND = 4,
 };
 
-/* --- Reading tables: constants of the image, which its file has too ------------------------------- */
+/* --- Reading tables: constants of the image, which its file has too
+ * ------------------------------- */
 
 static bool constant_uint(const struct clr_runtime *runtime, uint64_t address, size_t size,
                           uint64_t *value)
@@ -89,19 +99,23 @@ static bool constant_u16(const struct clr_runtime *runtime, uint64_t address, ui
     return true;
 }
 
-/* --- Varints and NativeArrays ------------------------------------------------------------------- */
+/* --- Varints and NativeArrays -------------------------------------------------------------------
+ */
 
 static bool read_varint(const struct clr_runtime *runtime, uint64_t *at, uint32_t *value)
 {
     uint8_t bytes[5] = {0};
     if (!clr_read_constant(runtime->process, *at, bytes, 1))
         return false;
-    unsigned length = !(bytes[0] & 1) ? 1 : !(bytes[0] & 2) ? 2 : !(bytes[0] & 4) ? 3
-                      : !(bytes[0] & 8) ? 4 : 5;
+    unsigned length = !(bytes[0] & 1)   ? 1
+                      : !(bytes[0] & 2) ? 2
+                      : !(bytes[0] & 4) ? 3
+                      : !(bytes[0] & 8) ? 4
+                                        : 5;
     if (length > 1 && !clr_read_constant(runtime->process, *at, bytes, length))
         return false;
-    uint32_t first = bytes[0] | (uint32_t)bytes[1] << 8 | (uint32_t)bytes[2] << 16 |
-                     (uint32_t)bytes[3] << 24;
+    uint32_t first =
+        bytes[0] | (uint32_t)bytes[1] << 8 | (uint32_t)bytes[2] << 16 | (uint32_t)bytes[3] << 24;
     *value = length == 5 ? bytes[1] | (uint32_t)bytes[2] << 8 | (uint32_t)bytes[3] << 16 |
                                (uint32_t)bytes[4] << 24
                          : first >> length;
@@ -142,11 +156,13 @@ bool clr_native_array_find(const struct clr_runtime *runtime, uint64_t address, 
     return at - address < size;
 }
 
-/* --- Opening ------------------------------------------------------------------------------------ */
+/* --- Opening ------------------------------------------------------------------------------------
+ */
 
 static void tell(struct clr_runtime *runtime, const struct clr_r2r *image, const char *what)
 {
-    clr_problem_of(runtime->problems, CLR_WARNING, "native_codes", image->info, false, image->begin, 0,
+    clr_problem_of(runtime->problems, CLR_WARNING, "native_codes", image->info, false, image->begin,
+                   0,
                    "the ReadyToRun image at 0x%llx: %s; option 'modules' names a folder with the "
                    "files",
                    (unsigned long long)image->base, what);
@@ -167,14 +183,15 @@ static enum clr_status read_entries(struct clr_runtime *runtime, struct clr_r2r 
     uint64_t buckets, key, value;
     uint32_t count;
     if (!clr_has(l->r2r_entries) || !clr_has(l->hash_buckets) || !clr_has(l->bucket_size) ||
-        !clr_read_word(runtime->process, image->info + l->r2r_entries + l->hash_buckets, &buckets)) {
+        !clr_read_word(runtime->process, image->info + l->r2r_entries + l->hash_buckets,
+                       &buckets)) {
         tell(runtime, image, "its map of entry points is not saved");
         return CLR_OK;
     }
     if (buckets == 0)
         return CLR_OK;
-    uint64_t slots = clr_has(l->bucket_slots) && l->bucket_slots <= 64 ? l->bucket_slots
-                                                                      : SLOTS_DEFAULT;
+    uint64_t slots =
+        clr_has(l->bucket_slots) && l->bucket_slots <= 64 ? l->bucket_slots : SLOTS_DEFAULT;
     uint64_t first = buckets + l->bucket_size, saved;
     if (!clr_read_u32(runtime->process, buckets, &count) || l->bucket_size == 0)
         saved = 0;
@@ -316,14 +333,15 @@ void clr_r2r_close(struct clr_r2r *image)
     clr_free(image);
 }
 
-/* --- Functions ---------------------------------------------------------------------------------- */
+/* --- Functions ----------------------------------------------------------------------------------
+ */
 
 static bool function_field(const struct clr_runtime *runtime, const struct clr_r2r *image,
                            uint32_t number, uint64_t field, uint32_t *value)
 {
     return number < image->function_count &&
            constant_u32(runtime, image->functions + number * runtime->code.function_size, field,
-                         value);
+                        value);
 }
 
 bool clr_r2r_function(const struct clr_runtime *runtime, const struct clr_r2r *image, uint32_t rva,
@@ -422,10 +440,8 @@ static bool find_cold(const struct clr_runtime *runtime, const struct clr_r2r *i
         else
             high = middle;
     }
-    if (low == pairs ||
-        !constant_u32(runtime, image->hot_cold, 8 * (uint64_t)low + 4, &hot) ||
-        hot != number ||
-        !constant_u32(runtime, image->hot_cold, 8 * (uint64_t)low, first))
+    if (low == pairs || !constant_u32(runtime, image->hot_cold, 8 * (uint64_t)low + 4, &hot) ||
+        hot != number || !constant_u32(runtime, image->hot_cold, 8 * (uint64_t)low, first))
         return false;
     *last = image->function_count - 1;
     if (low + 1 < pairs) {
@@ -454,9 +470,8 @@ static uint64_t debug_of(const struct clr_runtime *runtime, const struct clr_r2r
 {
     uint64_t element, at;
     uint32_t back;
-    if (image->debug_rva == 0 ||
-        !clr_native_array_find(runtime, image->base + image->debug_rva, image->debug_size, number,
-                               &element))
+    if (image->debug_rva == 0 || !clr_native_array_find(runtime, image->base + image->debug_rva,
+                                                        image->debug_size, number, &element))
         return 0;
     at = element;
     if (!read_varint(runtime, &at, &back))

@@ -12,8 +12,8 @@ struct clr_r2r_entry {
 };
 
 struct clr_r2r {
-    uint64_t info;  /* ReadyToRunInfo; of a composite image the one that its components share */
-    uint64_t base;  /* what RVAs count from */
+    uint64_t info; /* ReadyToRunInfo; of a composite image the one that its components share */
+    uint64_t base; /* what RVAs count from */
     uint64_t begin, end; /* of its code section */
     uint64_t functions;  /* RUNTIME_FUNCTIONs, ascending */
     uint32_t function_count;
@@ -35,12 +35,13 @@ void clr_r2r_close(struct clr_r2r *image);
 /* The number of the runtime function that begins at RVA; false if none does. */
 bool clr_r2r_function(const struct clr_runtime *runtime, const struct clr_r2r *image, uint32_t rva,
                       uint32_t *number);
-/* Code, sizes and addresses of information for the method that ENTRY says; COLD: its cold part, size
- * 0 if it has none. */
+/* Code, sizes and addresses of information for the method that ENTRY says; COLD: its cold part,
+ * size 0 if it has none. */
 void clr_r2r_code(const struct clr_runtime *runtime, const struct clr_r2r *image,
                   const struct clr_r2r_entry *entry, struct clr_code *code, struct clr_code *cold);
 
-/* Length of a method's code as its GC information tells; 0 if not readable. VERSION of the format. */
+/* Length of a method's code as its GC information tells; 0 if not readable. VERSION of the format.
+ */
 uint64_t clr_gc_code_length(const struct clr_runtime *runtime, uint64_t gc_info, unsigned version);
 
 /* Where in the NativeArray at ADDRESS (of at most SIZE bytes) element INDEX begins; false if it has

@@ -8,16 +8,23 @@
  *                       MethodDescVersioningState.Flags u8          4: it is the active one
  *   further versions    .NativeCodeVersionNode, then .Next          list
  *   a version           NativeCodeVersionNode.NativeCode            0: not made yet
- *                       .Flags u32                                  1: the active one of its IL version
+ *                       .Flags u32                                  1: the active one of its IL
+ *                                                                   version
  *                       .OptimizationTier u32 (11)                  as enum clr_tier
  *
- * The default version is the first code a method got: its ReadyToRun code, or what the JIT made first.
- * A method without versioning state has only that. Where a method was rejitted, each IL version has an
- * active child; of several the code that was made last wins: the method's own slot holds it.
+ * The default version is the first code a method got: its ReadyToRun code, or what the JIT made
+ * first. A method without versioning state has only that. Where a method was rejitted, each IL
+ * version has an active child; of several the code that was made last wins: the method's own slot
+ * holds it.
  *
- * Before 11 the tier of the default version is not kept: it is tier 0 where the method takes part in
- * tiering and was compiled by the JIT (a flag of the MethodDesc), else optimized. Where the contract
- * is not announced (8, 9), the method's own slot tells the active code.
+ * The tier of the default version is not kept before 11, and often not set there: it is tier 0
+ * where the method takes part in tiering and was compiled by the JIT (a flag of the MethodDesc),
+ * else optimized.
+ *
+ * Where the contract is not announced (8), the active code is the one that the method's slot leads
+ * to, its own or that in its type's table of virtual methods: to the code itself, or on x64 by a
+ * jump through a cell, jmp [rip + d32], first in a precode or behind the load of its MethodDesc.
+ * The tier of one among several is not known then.
  *
  * Knowledge: the runtime's docs/design/datacontracts/CodeVersions.md, codeversion.h.
  */
@@ -84,7 +91,7 @@ static uint8_t default_tier(const struct versions *v, const struct clr_code *cod
         return CLR_TIER_R2R;
     if (code->kind == CLR_CODE_STUB)
         return CLR_TIER_UNKNOWN;
-    if (v->has_default_tier)
+    if (v->has_default_tier && known_tier(v->default_tier) != CLR_TIER_UNKNOWN)
         return known_tier(v->default_tier);
     return v->method->is_tiered ? CLR_TIER_0 : CLR_TIER_OPTIMIZED;
 }
@@ -103,10 +110,10 @@ static bool find_node(const struct versions *v, uint64_t start, uint8_t *tier, b
         if (!clr_field_word(runtime, node, l->node_code, &code))
             return false;
         if (code == start) {
-            *active = clr_field_u32(runtime, node, l->node_flags, &flags) &&
-                      (flags & NODE_IS_ACTIVE);
+            *active =
+                clr_field_u32(runtime, node, l->node_flags, &flags) && (flags & NODE_IS_ACTIVE);
             *tier = clr_field_u32(runtime, node, l->node_tier, &value) ? known_tier(value)
-                                                                      : (uint8_t)CLR_TIER_UNKNOWN;
+                                                                       : (uint8_t)CLR_TIER_UNKNOWN;
             return true;
         }
         if (!clr_field_word(runtime, node, l->node_next, &node))
@@ -115,12 +122,72 @@ static bool find_node(const struct versions *v, uint64_t start, uint8_t *tier, b
     return false;
 }
 
+/* The word in the method's slot; 0 if it is not known where that is. */
+static uint64_t slot_word(const struct clr_runtime *runtime, const struct clr_method *method)
+{
+    enum { SLOTS_OF_CHUNK = 8 }; /* virtual methods in each piece of a type's table */
+    uint64_t offset, chunk, entry;
+    uint16_t virtuals;
+    if (method->has_own_slot) {
+        if (!clr_method_slot_offset(runtime, method, &offset) ||
+            !clr_read_word(runtime->process, method->address + offset, &entry))
+            return 0;
+        return entry;
+    }
+    if (!clr_field_u16(runtime, method->type, runtime->types.mt_virtuals, &virtuals) ||
+        method->slot >= virtuals || !clr_has(runtime->types.mt_size) ||
+        !clr_read_word(runtime->process,
+                       method->type + runtime->types.mt_size +
+                           (uint64_t)(method->slot / SLOTS_OF_CHUNK) * runtime->word,
+                       &chunk) ||
+        !clr_read_word(runtime->process,
+                       chunk + (uint64_t)(method->slot % SLOTS_OF_CHUNK) * runtime->word, &entry))
+        return 0;
+    return entry;
+}
+
+/* Where a call of the method arrives: ENTRY itself, or what the jump in a precode there leads to.
+ */
+static uint64_t target_of(const struct clr_runtime *runtime, uint64_t entry)
+{
+    enum { MACHINE_X64 = 62, MOVE_SIZE = 7, JUMP_SIZE = 6 };
+    static const uint64_t places[] = {0, MOVE_SIZE};
+    if (clr_process_info(runtime->process)->machine != MACHINE_X64)
+        return entry;
+    for (unsigned i = 0; i < sizeof places / sizeof places[0]; i++) {
+        uint8_t code[JUMP_SIZE];
+        uint64_t at = entry + places[i], target;
+        if (!clr_read(runtime->process, at, code, sizeof code) || code[0] != 0xff ||
+            code[1] != 0x25)
+            continue;
+        uint32_t distance =
+            code[2] | (uint32_t)code[3] << 8 | (uint32_t)code[4] << 16 | (uint32_t)code[5] << 24;
+        if (clr_read_word(runtime->process, at + JUMP_SIZE + (uint64_t)(int64_t)(int32_t)distance,
+                          &target))
+            return target;
+    }
+    return entry;
+}
+
+/* What a call runs, as the method's slot tells; 0 if that is none of CODES. */
+static uint64_t called_code(const struct clr_runtime *runtime, const struct clr_method *method,
+                            struct clr_code *const *codes, size_t count)
+{
+    uint64_t entry = slot_word(runtime, method);
+    uint64_t target = entry ? target_of(runtime, entry) : 0;
+    for (size_t i = 0; i < count; i++)
+        if (!codes[i]->is_cold && (codes[i]->start == target || codes[i]->start == entry))
+            return codes[i]->start;
+    return 0;
+}
+
 void clr_versions_apply(const struct clr_runtime *runtime, const struct clr_method *method,
                         struct clr_code *const *codes, size_t count)
 {
     struct versions v = read_versions(runtime, method);
     const uint64_t last_made = clr_method_native_slot(runtime, method);
     const bool described = runtime->contract[CLR_CONTRACT_VERSIONS] != NULL;
+    const uint64_t called = described || count < 2 ? 0 : called_code(runtime, method, codes, count);
     size_t hot = 0, active = 0;
     bool last_is_active = false;
     for (size_t i = 0; i < count; i++)
@@ -136,10 +203,9 @@ void clr_versions_apply(const struct clr_runtime *runtime, const struct clr_meth
             code->is_active = v.state == 0 || (v.state_flags & DEFAULT_IS_ACTIVE);
         } else { /* versions are not described */
             bool only = hot == 1;
-            code->tier = code->kind == CLR_CODE_R2R || (only && !method->is_tiered)
-                             ? default_tier(&v, code)
-                             : (uint8_t)CLR_TIER_UNKNOWN;
-            code->is_active = last_made != 0 ? last_made == start : only;
+            code->tier = code->kind == CLR_CODE_R2R || only ? default_tier(&v, code)
+                                                            : (uint8_t)CLR_TIER_UNKNOWN;
+            code->is_active = only || start == (called != 0 ? called : last_made);
         }
         if (code->is_active && !code->is_cold) {
             active++;
@@ -148,6 +214,6 @@ void clr_versions_apply(const struct clr_runtime *runtime, const struct clr_meth
     }
     /* One runs: where several IL versions have an active code each, the one that was made last. */
     for (size_t i = 0; active > 1 && last_is_active && i < count; i++)
-        codes[i]->is_active &= (codes[i]->is_cold ? codes[i]->hot_code : codes[i]->start) ==
-                               last_made;
+        codes[i]->is_active &=
+            (codes[i]->is_cold ? codes[i]->hot_code : codes[i]->start) == last_made;
 }

@@ -96,21 +96,22 @@ SELECT s.name, l.c, replace(f.sql, '{P}', p.sql)
   FROM temp.subject AS s JOIN temp.looked_up AS l USING (name) JOIN temp.frame AS f ON f.level <= s.level
   JOIN (SELECT '1' AS sql UNION ALL SELECT '{C} >= {mid}' UNION ALL SELECT '{C} < {mid}'
         UNION ALL SELECT '{C} = {mid}' UNION ALL SELECT '{C} IN (0, {mid}, {mid} + 8)'
-        UNION ALL SELECT '{C} = {mid} OR {C} > {mid}') AS p;
+        UNION ALL SELECT '{C} = {mid} OR {C} > {mid}' UNION ALL SELECT '{C} IS NULL'
+        UNION ALL SELECT '{C} IS NOT NULL') AS p;
 
 -- 4. Joins: with the copy outside and inside, with itself, outer joins.
 INSERT INTO temp.asked
 SELECT s.name, l.c, j.sql
   FROM temp.subject AS s JOIN temp.looked_up AS l USING (name)
-  JOIN (SELECT 'SELECT count(*), sum(a.{C} IS NOT NULL) FROM (SELECT * FROM {K} LIMIT 60) AS a JOIN {S} AS b ON b.{C} = a.{C}' AS sql
-        UNION ALL SELECT 'SELECT count(*) FROM {S} AS b JOIN (SELECT * FROM {K} LIMIT 60) AS a ON +b.{C} = a.{C}'
-        UNION ALL SELECT 'SELECT count(*), count(b.{C}) FROM (SELECT * FROM {K} LIMIT 60) AS a LEFT JOIN {S} AS b ON b.{C} = a.{C} || '''''
-        UNION ALL SELECT 'SELECT count(*), count(b.{C}) FROM (SELECT * FROM {K} LIMIT 60) AS a LEFT JOIN {S} AS b ON b.{C} = a.{C} + 1'
-        UNION ALL SELECT 'SELECT count(*) FROM (SELECT * FROM {K} LIMIT 60) AS a CROSS JOIN {S} AS b ON b.{C} BETWEEN a.{C} AND a.{C} + 100'
-        UNION ALL SELECT 'SELECT count(*) FROM {S} AS a JOIN {S} AS b ON a.{C} = b.{C} WHERE a.{C} IN (SELECT {C} FROM {K} LIMIT 20)'
+  JOIN (SELECT 'SELECT count(*), sum(a.{C} IS NOT NULL) FROM (SELECT * FROM {K} LIMIT 25) AS a JOIN {S} AS b ON b.{C} = a.{C}' AS sql
+        UNION ALL SELECT 'SELECT count(*) FROM {S} AS b JOIN (SELECT * FROM {K} LIMIT 25) AS a ON +b.{C} = a.{C}'
+        UNION ALL SELECT 'SELECT count(*), count(b.{C}) FROM (SELECT * FROM {K} LIMIT 25) AS a LEFT JOIN {S} AS b ON b.{C} = a.{C} || '''''
+        UNION ALL SELECT 'SELECT count(*), count(b.{C}) FROM (SELECT * FROM {K} LIMIT 25) AS a LEFT JOIN {S} AS b ON b.{C} = a.{C} + 1'
+        UNION ALL SELECT 'SELECT count(*) FROM (SELECT * FROM {K} LIMIT 25) AS a CROSS JOIN {S} AS b ON b.{C} BETWEEN a.{C} AND a.{C} + 100'
+        UNION ALL SELECT 'SELECT count(*) FROM (SELECT {C} FROM {S} ORDER BY {C} DESC LIMIT 8) AS a JOIN {S} AS b ON a.{C} = b.{C}'
         UNION ALL SELECT 'SELECT count(*) FROM {K} AS a WHERE EXISTS (SELECT 1 FROM {S} AS b WHERE b.{C} = a.{C})'
         UNION ALL SELECT 'SELECT count(*) FROM {K} AS a WHERE a.{C} NOT IN (SELECT {C} FROM {S} WHERE {C} IS NOT NULL)') AS j
- WHERE s.fixed = '1' AND l.c <> 'rowid';
+ WHERE s.fixed = '1' AND l.c <> 'rowid' AND l.access <> '';
 
 INSERT INTO temp.pair(name, question, answer)
 SELECT name, replace(sql, '{S}', source), replace(sql, '{S}', copy)

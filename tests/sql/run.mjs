@@ -217,7 +217,8 @@ function runProperties() {
     db.prepare("SELECT clr_attach(?)").get(substitute("${DUMP}"));
     db.exec(`CREATE TEMP TABLE subject(name, source, copy, fixed, level);
         CREATE TEMP TABLE subject_column(name, column_name, type, access, key, rowid)`);
-    const tables = db.prepare("SELECT name FROM dump.sqlite_schema WHERE type = 'table' ORDER BY name").pluck().all();
+    // 'problems' last: reading the others adds rows to it.
+    const tables = db.prepare("SELECT name FROM dump.sqlite_schema WHERE type = 'table' ORDER BY name = 'problems', name").pluck().all();
     for (const table of tables) copyTable(db, table);
     db.exec(readFileSync(join(dirname(fileURLToPath(import.meta.url)), "properties.sql"), "utf8"));
     const answer = sql => {

@@ -455,13 +455,13 @@ const char *fake_path(struct fake *fake)
         core_create(fake->word, fake->big_endian, fake->word == 8 ? MACHINE_X64 : MACHINE_X86);
     struct built_image *image = build_runtime(fake);
     const char *path = "/runtime/libcoreclr.so";
-    const uint64_t registers[27] = {0};
     core_add_command(core, 4711, "fake", "fake --test");
     core_add_auxv(core, 6, PAGE); /* AT_PAGESZ */
     core_add_file(core, image->base, image->base + image->data, 0, path);
     core_add_file(core, image->base + image->data, image->base + image->size, image->data, path);
     for (size_t i = 0; i < own->os_thread_count; i++)
-        core_add_thread(core, own->os_threads[i], 0, registers, fake->word == 8 ? 27 : 17);
+        core_add_thread(core, own->os_threads[i], 0, own->os_registers[i],
+                        fake->word == 8 ? 27 : 17);
     core_add_memory(core, image->base, image->bytes, image->data, image->data, 4);
     core_add_memory(core, image->base + image->data, image->bytes + image->data,
                     image->size - image->data, image->size - image->data, 6);

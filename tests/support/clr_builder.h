@@ -212,6 +212,9 @@ void fake_finalizable(struct fake *fake, unsigned heap, unsigned list, uint64_t 
 
 /* Appends a managed thread to the runtime's list; OS_ID 0: none. Address of the Thread. */
 uint64_t fake_thread(struct fake *fake, uint32_t managed_id, uint32_t os_id);
+/* A register of the OS thread, by its place in NT_PRSTATUS (FAKE_SP: the stack pointer of x64). */
+enum { FAKE_SP = 19 };
+void fake_register(struct fake *fake, uint32_t os_id, unsigned index, uint64_t value);
 void fake_context(struct fake *fake, uint64_t thread, uint64_t pointer, uint64_t limit);
 /* An exception in flight. */
 void fake_exception(struct fake *fake, uint64_t thread, uint64_t object);

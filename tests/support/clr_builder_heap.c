@@ -459,6 +459,14 @@ uint64_t fake_thread(struct fake *fake, uint32_t managed_id, uint32_t os_id)
     return thread;
 }
 
+void fake_register(struct fake *fake, uint32_t os_id, unsigned index, uint64_t value)
+{
+    struct fake_private *own = fake->own;
+    for (size_t i = 0; i < own->os_thread_count; i++)
+        if (own->os_threads[i] == os_id)
+            own->os_registers[i][index] = value;
+}
+
 void fake_context(struct fake *fake, uint64_t thread, uint64_t pointer, uint64_t limit)
 {
     uint64_t context;

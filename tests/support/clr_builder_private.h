@@ -98,6 +98,7 @@ struct fake_private {
     uint32_t list_count;
     unsigned image_count;
     uint32_t os_threads[64];
+    uint64_t os_registers[64][27];
     size_t os_thread_count;
     struct metadata_builder *core_metadata; /* of CoreLib */
     int file;                               /* the core that was written; -1: none */

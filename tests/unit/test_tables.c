@@ -197,7 +197,8 @@ static void add_tables(void)
 {
     pairs_begin(db);
     ck_assert_int_gt(
-        for_each("SELECT name FROM dump.sqlite_schema WHERE type = 'table' ORDER BY name",
+        for_each("SELECT name FROM dump.sqlite_schema WHERE type = 'table' ORDER BY name = "
+                 "'problems', name" /* read last: the others add rows to it */,
                  add_table),
         18);
 }
