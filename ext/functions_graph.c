@@ -69,8 +69,8 @@ static void write_step(struct clr_dump *dump, const struct step *step, struct cl
     clr_text_deinit(&element);
 }
 
-/* Goes along the path, a step that is repeated (a list) counting once. SHOW 0: finds how many *STEPS
- * there are; else writes all but those in the middle. */
+/* Goes along the path, a step that is repeated (a list) counting once. SHOW 0: finds how many
+ * *STEPS there are; else writes all but those in the middle. */
 static enum clr_status go_along(struct clr_call *call, const struct clr_object_path *path,
                                 bool show, size_t *steps, struct clr_error *error)
 {
@@ -138,7 +138,7 @@ static void path_function(sqlite3_context *context, int argc, sqlite3_value **ar
     clr_call_with_dump(context, argc, argv, "clr_path", path_of_object);
 }
 
-/* --- clr_sum_retained -------------------------------------------------------------------------- */
+/* --- clr_sum_retained ------------------------------------------------------------------------ */
 
 struct members { /* SQLite gives it zeroed */
     uint64_t *addresses;
@@ -180,7 +180,8 @@ static enum clr_status sum(struct clr_session *session, struct members *members,
     struct clr_job *job = clr_session_job_begin(session, dump);
     enum clr_status status = clr_process_check(dump->process, error);
     if (status == CLR_OK)
-        status = clr_dump_need(dump, REACHED | CLR_PART_DOMINATORS | CLR_PART_DOMINATED, job, error);
+        status =
+            clr_dump_need(dump, REACHED | CLR_PART_DOMINATORS | CLR_PART_DOMINATED, job, error);
     clr_session_job_end(session, job);
     CLR_TRY(status);
     uint32_t *numbers = clr_alloc(members->count, sizeof *numbers);

@@ -1,8 +1,8 @@
 /*
  * handles, finalizer_queue: what native code and the runtime hold.
  *
- * Both are arrays of the reader, sorted by the address of the slot. An object is looked up by a list
- * of its own, made on first use.
+ * Both are arrays of the reader, sorted by the address of the slot. An object is looked up by a
+ * list of its own, made on first use.
  */
 #include "cache.h"
 #include "results.h"
@@ -98,9 +98,9 @@ static uint64_t handle_key(const struct clr_dump *dump, size_t row)
 /* What this runtime does not describe is an error, never an empty table. */
 static enum clr_status refuse(const struct clr_error *reason, struct clr_error *error)
 {
-    return reason->code == CLR_OK ? CLR_OK
-                                  : clr_fail(error, reason->code, reason->address, "%s",
-                                             reason->text);
+    return reason->code == CLR_OK
+               ? CLR_OK
+               : clr_fail(error, reason->code, reason->address, "%s", reason->text);
 }
 
 static enum clr_status by_object(struct clr_dump *dump, struct clr_lookup *index, size_t count,
@@ -163,8 +163,7 @@ static enum clr_status next_handle(struct clr_cursor *base, struct clr_error *er
 static enum clr_status handle_column(struct clr_cursor *base, int column, sqlite3_context *context,
                                      struct clr_error *error)
 {
-    const struct clr_handle *handle =
-        &base->dump->handles[((struct list_cursor *)base)->row];
+    const struct clr_handle *handle = &base->dump->handles[((struct list_cursor *)base)->row];
     (void)error;
     switch (column) {
     case HANDLE_ADDRESS: clr_result_u64(context, handle->address); break;
@@ -201,8 +200,9 @@ static const struct clr_path handle_paths[] = {
 
 const struct clr_table clr_table_handles = {
     .name = "handles",
-    .doc = "GC handles of every kind; one that holds null cannot be told from a free slot and is no "
-           "row.",
+    .doc =
+        "GC handles of every kind; one that holds null cannot be told from a free slot and is no "
+        "row.",
     .columns = handle_columns,
     .paths = handle_paths,
     .needs = HANDLED,
@@ -265,8 +265,8 @@ static enum clr_status start_finalizers(struct clr_cursor *base, const struct cl
     base->descending = query->descending;
     if (query->path == FINALIZERS_BY_OBJECT) {
         CLR_TRY(clr_cache(dump, &cache, error));
-        CLR_TRY(by_object(dump, &cache->finalizer_objects, dump->finalizer_count,
-                          finalizer_object, error));
+        CLR_TRY(by_object(dump, &cache->finalizer_objects, dump->finalizer_count, finalizer_object,
+                          error));
         cursor->index = &cache->finalizer_objects;
         base->descending = false;
         clr_lookup_range(cursor->index, clr_equal_int(query, 0), &cursor->at, &cursor->left);
@@ -308,7 +308,8 @@ static const struct clr_path finalizer_paths[] = {
 
 const struct clr_table clr_table_finalizer_queue = {
     .name = "finalizer_queue",
-    .doc = "Objects with a finalizer: those that wait for one to be due, and those for which it is.",
+    .doc =
+        "Objects with a finalizer: those that wait for one to be due, and those for which it is.",
     .columns = finalizer_columns,
     .paths = finalizer_paths,
     .needs = HANDLED,

@@ -119,8 +119,8 @@ static enum clr_status start_tree(struct clr_cursor *base, const struct clr_quer
     base->descending = query->descending;
     switch (query->path) {
     case TREE_BY_ID:
-        cursor->left = clr_equal_int(query, 0) >= 0 &&
-                       (uint64_t)clr_equal_int(query, 0) < cursor->tree->count;
+        cursor->left =
+            clr_equal_int(query, 0) >= 0 && (uint64_t)clr_equal_int(query, 0) < cursor->tree->count;
         cursor->at = (size_t)clr_equal_int(query, 0);
         break;
     case TREE_BY_PARENT:
@@ -193,18 +193,11 @@ static const struct clr_path tree_paths[] = {
                     .reversible = true,
                     .unique = true,
                     .rows = clr_rows_one},
-    [TREE_BY_PARENT] = {.name = "parent=",
-                        .key = {{TREE_PARENT, CLR_EQ}},
-                        .order = TREE_ID,
-                        .rows = clr_rows_few},
-    [TREE_BY_PATH] = {.name = "path=",
-                      .key = {{TREE_PATH, CLR_EQ}},
-                      .order = -1,
-                      .rows = clr_rows_one},
-    [TREE_SCAN] = {.name = "scan",
-                   .order = TREE_ID,
-                   .reversible = true,
-                   .rows = clr_rows_types},
+    [TREE_BY_PARENT] =
+        {.name = "parent=", .key = {{TREE_PARENT, CLR_EQ}}, .order = TREE_ID, .rows = clr_rows_few},
+    [TREE_BY_PATH] =
+        {.name = "path=", .key = {{TREE_PATH, CLR_EQ}}, .order = -1, .rows = clr_rows_one},
+    [TREE_SCAN] = {.name = "scan", .order = TREE_ID, .reversible = true, .rows = clr_rows_types},
     {0},
 };
 

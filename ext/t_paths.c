@@ -191,9 +191,7 @@ static enum clr_status path_column(struct clr_cursor *base, int column, sqlite3_
         if (cursor->text.length)
             clr_result_copy(context, cursor->text.data, cursor->text.length);
         break;
-    case PATH_RETAINED_SIZE:
-        clr_result_u64(context, dump->dominators.retained_size[number]);
-        break;
+    case PATH_RETAINED_SIZE: clr_result_u64(context, dump->dominators.retained_size[number]); break;
     }
     return CLR_OK;
 }
@@ -295,8 +293,7 @@ static bool expand_refs(struct member_cursor *cursor, struct member member)
 static bool expand_dominated(struct member_cursor *cursor, struct member member)
 {
     const uint32_t *numbers;
-    size_t count =
-        clr_dominated_by(&cursor->base.dump->dominated, member.number + 1, &numbers);
+    size_t count = clr_dominated_by(&cursor->base.dump->dominated, member.number + 1, &numbers);
     for (size_t i = 0; i < count; i++)
         if (!add_member(cursor, numbers[i], member.depth + 1))
             return false;

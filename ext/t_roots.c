@@ -101,12 +101,8 @@ static enum clr_status start_roots(struct clr_cursor *base, const struct clr_que
         cursor->left = key >= 0 && (uint64_t)key < dump->roots->count;
         cursor->at = (size_t)key;
         break;
-    case ROOTS_BY_OBJECT:
-        CLR_TRY(look_up(cursor, &cache->root_objects, false, key, error));
-        break;
-    case ROOTS_BY_THREAD:
-        CLR_TRY(look_up(cursor, &cache->root_threads, true, key, error));
-        break;
+    case ROOTS_BY_OBJECT: CLR_TRY(look_up(cursor, &cache->root_objects, false, key, error)); break;
+    case ROOTS_BY_THREAD: CLR_TRY(look_up(cursor, &cache->root_threads, true, key, error)); break;
     default:
         cursor->left = dump->roots->count;
         cursor->at = base->descending && cursor->left ? cursor->left - 1 : 0;
@@ -155,14 +151,10 @@ static const struct clr_path root_paths[] = {
                      .reversible = true,
                      .unique = true,
                      .rows = clr_rows_one},
-    [ROOTS_BY_OBJECT] = {.name = "object=",
-                         .key = {{ROOT_OBJECT, CLR_EQ}},
-                         .order = -1,
-                         .rows = clr_rows_few},
-    [ROOTS_BY_THREAD] = {.name = "thread=",
-                         .key = {{ROOT_THREAD, CLR_EQ}},
-                         .order = -1,
-                         .rows = clr_rows_few},
+    [ROOTS_BY_OBJECT] =
+        {.name = "object=", .key = {{ROOT_OBJECT, CLR_EQ}}, .order = -1, .rows = clr_rows_few},
+    [ROOTS_BY_THREAD] =
+        {.name = "thread=", .key = {{ROOT_THREAD, CLR_EQ}}, .order = -1, .rows = clr_rows_few},
     [ROOTS_SCAN] = {.name = "scan",
                     .order = ROOT_ID,
                     .reversible = true,

@@ -29,6 +29,7 @@ enum static_column {
     STATIC_OBJECT,
     STATIC_VALUE,
     STATIC_IS_INITIALIZED,
+    STATIC_ROW,
     STATIC_COLUMNS
 };
 
@@ -37,7 +38,7 @@ static const struct clr_column static_columns[] = {
     [STATIC_TOKEN] = {"token", CLR_INTEGER, CLR_KEY, 0, "FieldDef token: fields.token."},
     [STATIC_NAME] = {"name", CLR_TEXT, 0, 0, "Its name."},
     [STATIC_STORAGE] = {"storage", CLR_TEXT, 0, 0, "static, thread_static or rva (in the image)."},
-    [STATIC_THREAD] = {"thread", CLR_INTEGER, CLR_KEY, 0,
+    [STATIC_THREAD] = {"thread", CLR_INTEGER, 0, 0,
                        "threads.address whose value it is; NULL unless storage is thread_static."},
     [STATIC_ADDRESS] = {"address", CLR_INTEGER, 0, 0,
                         "Address of the slot or value; NULL without storage."},
@@ -49,6 +50,9 @@ static const struct clr_column static_columns[] = {
                       "for structs with fields of their own: field_values of object."},
     [STATIC_IS_INITIALIZED] = {"is_initialized", CLR_INTEGER, 0, 0,
                                "1: it has storage; the type's constructor may still run."},
+    /* A key is never NULL, as `thread` is for most. */
+    [STATIC_ROW] = {"row", CLR_INTEGER, CLR_KEY | CLR_HIDDEN, 0,
+                    "With type and token the key: the number of the thread, 0 for others."},
     [STATIC_COLUMNS] = {0},
 };
 
@@ -333,6 +337,9 @@ static enum clr_status static_column(struct clr_cursor *base, int column, sqlite
     case STATIC_IS_INITIALIZED:
         if (walk->is_known)
             clr_result_bool(context, walk->found.address != 0);
+        break;
+    case STATIC_ROW:
+        clr_result_u64(context, walk->on ? (uint64_t)(walk->on - base->dump->threads) + 1 : 0);
         break;
     }
     return CLR_OK;

@@ -1,8 +1,8 @@
 /*
- * Lengauer and Tarjan's dominators ("A fast algorithm for finding dominators in a flowgraph", 1979),
- * the simple form with path compression: O(m log n) whatever the shape of the heap. Algorithms that
- * look faster walk up uncompressed chains of dominators, and are quadratic on an everyday heap (a
- * linked list and a hash set of the same items).
+ * Lengauer and Tarjan's dominators ("A fast algorithm for finding dominators in a flowgraph",
+ * 1979), the simple form with path compression: O(m log n) whatever the shape of the heap.
+ * Algorithms that look faster walk up uncompressed chains of dominators, and are quadratic on an
+ * everyday heap (a linked list and a hash set of the same items).
  *
  * Everything is iterative and in dense arrays. Vertices are called by their preorder number in a
  * depth-first search from a virtual root, 0, that points at every root object:
@@ -17,10 +17,11 @@
  *     idom[v]         immediate dominator; before it is known: next in the bucket        4 N
  *     predecessors    rows by v                                                          4 N + 4 M
  *
- * Vertices are taken in falling order. At the turn of w exactly the vertices above w are linked into
- * the forest, so "linked" needs no mark, ancestor[] can start as a copy of the DFS parents, and the
- * bucket of w is emptied before w itself is linked. A path is compressed by reversing its links on
- * the way up and restoring them on the way down: no stack, so a list of any length is safe.
+ * Vertices are taken in falling order. At the turn of w exactly the vertices above w are linked
+ * into the forest, so "linked" needs no mark, ancestor[] can start as a copy of the DFS parents,
+ * and the bucket of w is emptied before w itself is linked. A path is compressed by reversing its
+ * links on the way up and restoring them on the way down: no stack, so a list of any length is
+ * safe.
  *
  * The second part (conservative roots) is searched after the first: its vertices have the higher
  * numbers, and an edge from a higher part into the first is no predecessor.
@@ -41,8 +42,8 @@ enum {
 struct work {
     const struct clr_edges *edges;
     struct clr_job *job;
-    uint32_t count;    /* objects */
-    uint32_t reached;  /* vertices, without the virtual root */
+    uint32_t count;      /* objects */
+    uint32_t reached;    /* vertices, without the virtual root */
     uint32_t first_part; /* vertices 1 .. first_part hang on precise roots */
     uint32_t *dfn, *vertex, *ancestor, *semi, *label, *idom;
     struct clr_offsets rows; /* of predecessors, by vertex */
@@ -288,8 +289,8 @@ static enum clr_status dominate(struct work *w, struct clr_error *error)
         } /* a semidominator that is the virtual root is the dominator: idom stays 0 */
         if (++steps == POLL_STEPS) {
             steps = 0;
-            CLR_TRY(clr_job_poll(w->job, "finding dominators", w->reached - turn, w->reached,
-                                 error));
+            CLR_TRY(
+                clr_job_poll(w->job, "finding dominators", w->reached - turn, w->reached, error));
         }
     }
     for (uint32_t v = 1; v <= w->reached; v++)
@@ -298,8 +299,8 @@ static enum clr_status dominate(struct work *w, struct clr_error *error)
     return CLR_OK;
 }
 
-/* Sums up the dominator tree: children have higher preorder numbers than their dominator. Arrays that
- * are done with become those of the result: memory that is mapped anew has to be cleared. */
+/* Sums up the dominator tree: children have higher preorder numbers than their dominator. Arrays
+ * that are done with become those of the result: memory that is mapped anew has to be cleared. */
 static enum clr_status sum_up(struct work *w, void (*sizes)(void *, uint64_t *), void *context,
                               struct clr_dominators *result, struct clr_error *error)
 {

@@ -13,8 +13,8 @@ enum { CLR_DOMINATED_BY_ROOTS = 0 };
 
 struct clr_dominators {
     uint32_t count;
-    uint32_t *dominator;       /* by number: number + 1 of the immediate dominator, or a mark */
-    uint64_t *retained_size;   /* bytes, itself included; 0 if unreached */
+    uint32_t *dominator;     /* by number: number + 1 of the immediate dominator, or a mark */
+    uint64_t *retained_size; /* bytes, itself included; 0 if unreached */
     uint32_t *retained_count;
     uint32_t reached;
 };

@@ -67,8 +67,9 @@ enum clr_status clr_dominated_build(const struct clr_dominators *dominators, str
     for (uint32_t i = dominators->count; status == CLR_OK && i-- > 0;) {
         uint32_t row = dominators->dominator[i];
         if (row != CLR_UNREACHED)
-            result->numbers[result->rows.base[row >> CLR_OFFSETS_SHIFT] +
-                            --result->rows.rest[row]] = i;
+            result
+                ->numbers[result->rows.base[row >> CLR_OFFSETS_SHIFT] + --result->rows.rest[row]] =
+                i;
         if (i % POLL_OBJECTS == 0)
             status = clr_job_poll(job, "sorting the dominator tree", dominators->count - i,
                                   dominators->count, error);

@@ -1,6 +1,6 @@
 /*
- * The dominator tree downwards: whom an object dominates, and its preorder, in which everything that
- * an object dominates follows it. 12 bytes an object.
+ * The dominator tree downwards: whom an object dominates, and its preorder, in which everything
+ * that an object dominates follows it. 12 bytes an object.
  */
 #ifndef CLR_HEAP_DOMTREE_H
 #define CLR_HEAP_DOMTREE_H

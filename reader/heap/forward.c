@@ -25,7 +25,7 @@ struct build {
 
 /* A slot whose target is not looked up yet. */
 struct waiting {
-    uint64_t unit;  /* of the target; CLR_NO_UNIT: not on the heap */
+    uint64_t unit; /* of the target; CLR_NO_UNIT: not on the heap */
     uint64_t value, slot, edge;
     uint32_t source;
 };
@@ -34,8 +34,8 @@ struct waiting {
 struct sweep {
     const struct build *build;
     struct clr_strays *strays;
-    size_t skip;    /* the next number that is left out */
-    uint32_t *row;  /* counting: the object's */
+    size_t skip;      /* the next number that is left out */
+    uint32_t *row;    /* counting: the object's */
     uint64_t at, end; /* filling: the next edge of the object, and behind its last */
     uint32_t source;
     bool overflows;
@@ -106,8 +106,7 @@ CLR_SWEPT bool fill_object(void *context, uint32_t number)
 static inline void look_up(struct sweep *s, struct waiting *waiting)
 {
     uint32_t target = waiting->source;
-    if (waiting->unit == CLR_NO_UNIT ||
-        !clr_unit_number(s->build->heap, waiting->unit, &target) ||
+    if (waiting->unit == CLR_NO_UNIT || !clr_unit_number(s->build->heap, waiting->unit, &target) ||
         clr_ref_is_free(s->build->map, target)) {
         target = waiting->source;
         clr_stray_add(s->strays, clr_unit_address(s->build->heap, waiting->slot), waiting->value,
@@ -269,7 +268,7 @@ void clr_forward_destroy(struct clr_forward *forward)
     clr_free(forward);
 }
 
-/* --- Sizes -------------------------------------------------------------------------------------- */
+/* --- Sizes ----------------------------------------------------------------------------------- */
 
 struct sizing {
     const struct clr_heap *heap;
@@ -296,8 +295,7 @@ enum clr_status clr_heap_sizes(const struct clr_ref_map *map, struct clr_job *jo
     struct sizing sizing = {.heap = map->heap, .sizes = sizes};
     size_t parts;
     CLR_TRY(clr_heap_parts(map->heap, &sizing.firsts, &parts, error));
-    enum clr_status status =
-        clr_job_run(job, "reading sizes", parts, size_part, &sizing, error);
+    enum clr_status status = clr_job_run(job, "reading sizes", parts, size_part, &sizing, error);
     clr_free(sizing.firsts);
     return status;
 }

@@ -18,7 +18,7 @@
 struct clr_forward {
     const struct clr_ref_map *map;
     struct clr_edges edges;
-    struct clr_wide slots; /* ids, beside edges.targets; none without CLR_WITH_SLOTS */
+    struct clr_wide slots;    /* ids, beside edges.targets; none without CLR_WITH_SLOTS */
     struct clr_strays strays; /* slots that hold no object, bytes that are not saved */
 };
 

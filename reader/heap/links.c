@@ -31,7 +31,7 @@ static enum clr_status no_memory(struct clr_error *error)
     return clr_fail(error, CLR_NOMEM, 0, "out of memory for the reverse references");
 }
 
-/* --- Offsets ------------------------------------------------------------------------------------ */
+/* --- Offsets --------------------------------------------------------------------------------- */
 
 bool clr_offsets_alloc(struct clr_offsets *offsets, uint32_t rows)
 {
@@ -69,7 +69,7 @@ enum clr_status clr_offsets_sum(struct clr_offsets *offsets, uint64_t *total,
     return CLR_OK;
 }
 
-/* --- Parts -------------------------------------------------------------------------------------- */
+/* --- Parts ----------------------------------------------------------------------------------- */
 
 enum clr_status clr_heap_parts(const struct clr_heap *heap, uint32_t **firsts, size_t *parts,
                                struct clr_error *error)
@@ -93,7 +93,7 @@ enum clr_status clr_heap_parts(const struct clr_heap *heap, uint32_t **firsts, s
     return CLR_OK;
 }
 
-/* --- Passes ------------------------------------------------------------------------------------- */
+/* --- Passes ---------------------------------------------------------------------------------- */
 
 struct build {
     const struct clr_heap *heap;
@@ -101,8 +101,8 @@ struct build {
     struct clr_links *links;
     uint32_t *firsts;
     size_t parts, blocks;
-    uint64_t *places; /* part * blocks + block: where the next slot goes */
-    uint32_t *counts; /* the same: how many are still to come */
+    uint64_t *places;       /* part * blocks + block: where the next slot goes */
+    uint32_t *counts;       /* the same: how many are still to come */
     uint64_t *block_starts; /* blocks + 1 */
     uint64_t *pairs;
     uint64_t pair_count;
@@ -156,8 +156,8 @@ static enum clr_status count_part(void *context, unsigned worker, size_t part,
                                   struct clr_error *error)
 {
     struct build *b = context;
-    struct sweep s = {.build = b, .counts = &b->counts[part * b->blocks],
-                      .strays = &b->strays[part]};
+    struct sweep s = {
+        .build = b, .counts = &b->counts[part * b->blocks], .strays = &b->strays[part]};
     const struct clr_sweeper sweeper = {every_object, count_slot, no_slot, count_missing};
     (void)worker;
     clr_sweep(b->map, b->firsts[part], b->firsts[part + 1], &s, sweeper);
@@ -194,8 +194,8 @@ static enum clr_status collect_part(void *context, unsigned worker, size_t part,
                                     struct clr_error *error)
 {
     struct build *b = context;
-    struct sweep s = {.build = b, .places = &b->places[part * b->blocks],
-                      .counts = &b->counts[part * b->blocks]};
+    struct sweep s = {
+        .build = b, .places = &b->places[part * b->blocks], .counts = &b->counts[part * b->blocks]};
     const struct clr_sweeper sweeper = {every_object, collect_slot, no_slot, NULL};
     (void)worker;
     clr_sweep(b->map, b->firsts[part], b->firsts[part + 1], &s, sweeper);
@@ -219,8 +219,7 @@ static void place_parts(struct build *b)
     b->pair_count = sum;
 }
 
-static inline bool pair_number(const struct build *b, size_t block, uint64_t pair,
-                               uint32_t *number)
+static inline bool pair_number(const struct build *b, size_t block, uint64_t pair, uint32_t *number)
 {
     return clr_unit_number(b->heap, (uint64_t)block << BLOCK_SHIFT | (pair & BLOCK_MASK), number) &&
            !clr_ref_is_free(b->map, *number);
@@ -355,8 +354,8 @@ static enum clr_status add_extras(struct clr_links *links, struct clr_error *err
             links->ref_count += heap->shapes[i].object_count;
     clr_object_scan_start(&scan, heap, 0, allocated ? heap->count : 0, false);
     while (clr_object_scan_next(&scan, &object))
-        links->ref_count += map->allocator[object.shape] != 0 &&
-                            clr_ref_allocator(map, object.number, &ref);
+        links->ref_count +=
+            map->allocator[object.shape] != 0 && clr_ref_allocator(map, object.number, &ref);
     return CLR_OK;
 }
 
@@ -425,7 +424,7 @@ void clr_links_destroy(struct clr_links *links)
     clr_free(links);
 }
 
-/* --- Edges into one object ---------------------------------------------------------------------- */
+/* --- Edges into one object ------------------------------------------------------------------- */
 
 void clr_link_scan_start(struct clr_link_scan *scan, const struct clr_links *links, uint32_t number)
 {

@@ -2,10 +2,11 @@
  * The shortest way is kept by the search for what is reachable: each object knows the edge that led
  * to it, so a path is a walk up.
  *
- * Other roots are found by a search backwards from the object, breadth first over the reverse graph.
- * It stays in the object's part: what only conservative roots reach does not count for an object
- * that a precise root reaches. An edge that is not in the graph (from an array of statics) is passed
- * over. The first way to an object is a shortest; of several the one whose slot comes first.
+ * Other roots are found by a search backwards from the object, breadth first over the reverse
+ * graph. It stays in the object's part: what only conservative roots reach does not count for an
+ * object that a precise root reaches. An edge that is not in the graph (from an array of statics)
+ * is passed over. The first way to an object is a shortest; of several the one whose slot comes
+ * first.
  */
 #include "heap/paths.h"
 
@@ -66,7 +67,7 @@ enum clr_status clr_path_shortest(const struct clr_dump *dump, uint32_t number,
     return CLR_OK;
 }
 
-/* --- Several roots ------------------------------------------------------------------------------ */
+/* --- Several roots --------------------------------------------------------------------------- */
 
 /* An object that the search has met: the edge towards the one it came from. */
 struct met {
@@ -79,8 +80,8 @@ struct clr_path_search {
     const struct clr_dump *dump;
     struct met *queue;
     size_t head, tail, room;
-    struct clr_map places;  /* number + 1 -> place in the queue */
-    uint32_t *roots;        /* ids of the precise or conservative roots, by object */
+    struct clr_map places; /* number + 1 -> place in the queue */
+    uint32_t *roots;       /* ids of the precise or conservative roots, by object */
     size_t root_count;
     size_t root_at, root_end; /* roots of the object at HEAD that are still to be given */
     bool second;

@@ -78,8 +78,8 @@ static enum clr_status spread(struct search *s, uint32_t part, struct clr_error 
         }
         if (++steps == POLL_OBJECTS) {
             steps = 0;
-            CLR_TRY(clr_job_poll(s->job, "finding what is reachable", s->tail, s->reach->count,
-                                 error));
+            CLR_TRY(
+                clr_job_poll(s->job, "finding what is reachable", s->tail, s->reach->count, error));
         }
     }
     return CLR_OK;
@@ -105,8 +105,8 @@ enum clr_status clr_reach_build(const struct clr_forward *forward,
 {
     uint32_t count = forward->edges.offsets.count;
     uint64_t largest = clr_units(forward->map->heap) + forward->map->dependent_count;
-    struct search s = {.forward = forward, .reach = reach, .job = job,
-                       .units = clr_units(forward->map->heap)};
+    struct search s = {
+        .forward = forward, .reach = reach, .job = job, .units = clr_units(forward->map->heap)};
     *reach = (struct clr_reach){.count = count};
     reach->distance = clr_alloc_large(count, sizeof *reach->distance);
     s.queue = clr_alloc_large(count, sizeof *s.queue);

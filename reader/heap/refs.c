@@ -1,9 +1,9 @@
 /*
  * Reading the edges of objects: the hot loop of refs and of every graph that is built.
  *
- * Runs of slots come from the GCDesc of the object's shape (runtime/gcdesc.c), words from a piece of
- * saved memory that is looked up once for many objects. A target is an edge only if an object starts
- * there. Nothing is allocated per object.
+ * Runs of slots come from the GCDesc of the object's shape (runtime/gcdesc.c), words from a piece
+ * of saved memory that is looked up once for many objects. A target is an edge only if an object
+ * starts there. Nothing is allocated per object.
  */
 #include "heap/refs.h"
 
@@ -24,7 +24,7 @@ const char *clr_ref_kind_text(enum clr_ref_kind kind)
     return kind_texts[kind];
 }
 
-/* --- The map ------------------------------------------------------------------------------------ */
+/* --- The map --------------------------------------------------------------------------------- */
 
 struct free_search {
     struct clr_ref_map *map;
@@ -90,7 +90,8 @@ static enum clr_status find_free(struct clr_ref_map *map, struct clr_job *job,
     size_t parts;
     if (clr_heap_shapes(map->heap, &shapes) == 0 || shapes[0].object_count == 0)
         return CLR_OK;
-    map->free_bits = clr_alloc(((size_t)clr_heap_count(map->heap) >> 6) + 1, sizeof *map->free_bits);
+    map->free_bits =
+        clr_alloc(((size_t)clr_heap_count(map->heap) >> 6) + 1, sizeof *map->free_bits);
     if (!map->free_bits)
         return clr_fail(error, CLR_NOMEM, 0, "out of memory for the references of the heap");
     CLR_TRY(clr_heap_parts(map->heap, &search.firsts, &parts, error));
@@ -252,7 +253,7 @@ void clr_ref_map_destroy(struct clr_ref_map *map)
     clr_free(map);
 }
 
-/* --- Slots of one object ------------------------------------------------------------------------ */
+/* --- Slots of one object --------------------------------------------------------------------- */
 
 static inline bool look(struct clr_ref_scan *scan, uint64_t address, uint64_t need)
 {
@@ -300,7 +301,8 @@ void clr_ref_scan_object(struct clr_ref_scan *scan, const struct clr_object *obj
 static void pass_over(struct clr_ref_scan *scan)
 {
     struct clr_slot_walk *walk = &scan->walk;
-    uint64_t word = scan->map->heap->word, start = scan->slot, end = start + scan->left * word, saved;
+    uint64_t word = scan->map->heap->word, start = scan->slot, end = start + scan->left * word,
+             saved;
     uint64_t last = scan->object.address + walk->limit; /* of the object */
     if (!clr_next_saved(scan->map->heap->process, start + 1, &saved) || saved > last)
         saved = last;
@@ -358,10 +360,10 @@ bool clr_ref_scan_slot(struct clr_ref_scan *scan, uint64_t *slot, uint64_t *valu
     return next_slot(scan, slot, value);
 }
 
-/* --- Edges -------------------------------------------------------------------------------------- */
+/* --- Edges ----------------------------------------------------------------------------------- */
 
-static inline void describe(const struct clr_heap *heap, const struct clr_object *source, uint64_t slot,
-                     struct clr_ref *ref)
+static inline void describe(const struct clr_heap *heap, const struct clr_object *source,
+                            uint64_t slot, struct clr_ref *ref)
 {
     const struct clr_shape *shape = &heap->shapes[source->shape];
     ref->address = slot;

@@ -7,7 +7,8 @@
  *   loader_allocator   from an object of a collectible type to the managed allocator of that type;
  *                      it has no slot, the source's own address stands for one
  *
- * A slot that holds no object's address (that of a free block is none) is no edge: it is reported once, as a problem of area refs.
+ * A slot that holds no object's address (that of a free block is none) is no edge: it is reported
+ * once, as a problem of area refs.
  */
 #ifndef CLR_HEAP_REFS_H
 #define CLR_HEAP_REFS_H
@@ -33,8 +34,8 @@ struct clr_ref_plan {
     uint8_t kind;       /* enum clr_slots_kind */
 };
 
-/* What the edges of a dump are read with: GCDescs decoded by shape, the edges that are in no object.
- * Immutable; any thread may read. */
+/* What the edges of a dump are read with: GCDescs decoded by shape, the edges that are in no
+ * object. Immutable; any thread may read. */
 struct clr_ref_map {
     const struct clr_heap *heap;
     const struct clr_runtime *runtime;
@@ -42,11 +43,11 @@ struct clr_ref_map {
     struct clr_slots *slots; /* by shape */
     struct clr_slot_pool pool;
     uint32_t *allocator; /* by shape: number + 1 of the allocator's object, 0: no such edge */
-    struct clr_ref_plan *plans; /* by shape: the same once more */
+    struct clr_ref_plan *plans;       /* by shape: the same once more */
     struct clr_dependent *dependents; /* by (source, slot); of sources that have edges */
     size_t dependent_count;
     uint64_t *free_bits; /* by number: free blocks, which no edge leads to; NULL: there are none */
-    bool has_unswept; /* a background GC was sweeping: dead objects have no edges */
+    bool has_unswept;    /* a background GC was sweeping: dead objects have no edges */
 };
 
 /* Whether NUMBER is a free block. */
@@ -81,7 +82,7 @@ struct clr_ref_scan {
     struct clr_object object;
     bool in_object;
     struct clr_slot_walk walk;
-    uint64_t slot, left; /* the current run */
+    uint64_t slot, left;      /* the current run */
     uint64_t data, component; /* of an array: address of element 0, bytes of one */
     const uint8_t *piece;
     uint64_t piece_start, piece_size;
@@ -99,12 +100,13 @@ void clr_ref_scan_start(struct clr_ref_scan *scan, const struct clr_ref_map *map
 bool clr_ref_scan_next(struct clr_ref_scan *scan, struct clr_ref *ref);
 
 /* The next non-null slot of members and elements, its value not looked up: for builders of graphs.
- * SLOT is its address. Stops at the end of object scan->object; start each with clr_ref_scan_object. */
+ * SLOT is its address. Stops at the end of object scan->object; start each with
+ * clr_ref_scan_object. */
 void clr_ref_scan_object(struct clr_ref_scan *scan, const struct clr_object *object);
 bool clr_ref_scan_slot(struct clr_ref_scan *scan, uint64_t *slot, uint64_t *value);
 
-/* Fills REF for the edge whose slot is at ADDRESS in object NUMBER (its allocator edge stands at the
- * object's own address); false if no edge is there. No look at the other slots. */
+/* Fills REF for the edge whose slot is at ADDRESS in object NUMBER (its allocator edge stands at
+ * the object's own address); false if no edge is there. No look at the other slots. */
 bool clr_ref_in_object(const struct clr_ref_map *map, uint32_t number, uint64_t address,
                        struct clr_ref *ref);
 
@@ -116,7 +118,6 @@ bool clr_ref_dependent(const struct clr_ref_map *map, const struct clr_dependent
                        struct clr_ref *ref);
 /* Place in map->dependents of the dependent edge REF. */
 size_t clr_dependent_index(const struct clr_ref_map *map, const struct clr_ref *ref);
-bool clr_ref_allocator(const struct clr_ref_map *map, uint32_t source_number,
-                       struct clr_ref *ref);
+bool clr_ref_allocator(const struct clr_ref_map *map, uint32_t source_number, struct clr_ref *ref);
 
 #endif

@@ -30,6 +30,7 @@ enum {
     MEET = 64,          /* objects within which two chains meet, or never */
     NEIGHBOURS = 256,   /* objects whose types decide between two that are alike else */
     COVERED = 64 << 10, /* bytes of a candidate that are searched for better ones */
+    COMPARED = 64,      /* of those that are compared with it */
     SLOTS = 64,         /* references of a candidate that are looked at */
 };
 
@@ -84,6 +85,7 @@ enum clr_status clr_walker_measure(struct clr_walker *walker, uint64_t address, 
     uint32_t count = 0;
     bool whole = clr_walker_look(walker, address, count_offset + sizeof count);
     *object = (struct clr_measured){.what = CLR_MEASURED_UNSAVED};
+    walker->measured++;
     if (whole)
         object->word =
             clr_load_word(walker->bytes + (address - walker->from), heap->word, heap->swapped);
@@ -126,10 +128,8 @@ static bool header_fits(const struct clr_walker *walker, uint64_t address)
            padding == 0;
 }
 
-/* Whether the word of what is no object for us can be a MethodTable that is not saved: the process
- * has memory around there, and the dump has not. */
-static bool type_is_unsaved(const struct clr_walker *walker, uint64_t address,
-                            const struct clr_measured *object)
+bool clr_walker_type_unsaved(const struct clr_walker *walker, uint64_t address,
+                             const struct clr_measured *object)
 {
     const struct clr_heap *heap = walker->heap;
     const struct clr_run *runs;
@@ -202,8 +202,8 @@ enum clr_status clr_resync_chain(struct clr_walker *walker, uint64_t address, ui
     *holds = false;
     for (int i = 0; i < CHAIN && address != limit; i++) {
         CLR_TRY(clr_walker_measure(walker, address, limit, &object));
-        if (i > 0 &&
-            (object.what == CLR_MEASURED_UNSAVED || type_is_unsaved(walker, address, &object)))
+        if (i > 0 && (object.what == CLR_MEASURED_UNSAVED ||
+                      clr_walker_type_unsaved(walker, address, &object)))
             break;
         if (object.what != CLR_MEASURED_OBJECT)
             return CLR_OK;
@@ -252,7 +252,7 @@ static enum clr_status is_better(struct clr_walker *walker, const struct candida
         CLR_TRY(clr_walker_measure(walker, *behind, limit, &object));
         if (object.what != CLR_MEASURED_OBJECT) {
             *better = behind == &a && object.what != CLR_MEASURED_UNSAVED &&
-                      !type_is_unsaved(walker, a, &object);
+                      !clr_walker_type_unsaved(walker, a, &object);
             return CLR_OK;
         }
         if (behind == &a)
@@ -282,12 +282,14 @@ enum clr_status clr_resync_accept(struct clr_walker *walker, uint64_t address, u
         return CLR_OK;
     uint64_t searched = outer.size < COVERED ? outer.size : COVERED;
     const uint64_t unit = (uint64_t)1 << walker->heap->unit_shift;
-    for (uint64_t offset = unit; offset < searched && !is_free; offset += unit) {
+    int left = is_free ? 0 : COMPARED;
+    for (uint64_t offset = unit; offset < searched && left > 0; offset += unit) {
         bool better;
         CLR_TRY(resembles(walker, address + offset, limit, &other, &other_is_free, &fits));
         if (!fits)
             continue;
         const struct candidate inner = {address + offset, other.size, other.cell->type};
+        left--;
         CLR_TRY(is_better(walker, &inner, &outer, limit, &better));
         if (better)
             return CLR_OK;

@@ -24,6 +24,7 @@ struct clr_walker {
     uint64_t from, to;
     const struct clr_index_range *range; /* that holds it */
     struct clr_slot_pool slots;
+    uint64_t measured;       /* calls of clr_walker_measure: what the search has cost */
     struct clr_error *error; /* where the current call's failure goes */
 };
 
@@ -53,6 +54,11 @@ struct clr_measured {
 /* What is at ADDRESS, if an object is. Fails only for want of memory. */
 enum clr_status clr_walker_measure(struct clr_walker *walker, uint64_t address, uint64_t limit,
                                    struct clr_measured *object);
+
+/* Whether the word of what is no object for us can be a MethodTable that is not saved: the process
+ * has memory around there, and the dump has not. */
+bool clr_walker_type_unsaved(const struct clr_walker *walker, uint64_t address,
+                             const struct clr_measured *object);
 
 /* Whether sizes lead from ADDRESS over several objects, or to LIMIT, or out of saved memory. */
 enum clr_status clr_resync_chain(struct clr_walker *walker, uint64_t address, uint64_t limit,

@@ -2,10 +2,9 @@
  * Reading the roots, source by source; the sources stand in one array.
  *
  *   statics         every type's static fields that hold an object (runtime/statics.c). The slots
- *                   lie in arrays of the runtime: these arrays' edges leave the graph, and what else
- *                   stands in them becomes a root named by array and number
- *   thread statics  the same on every thread; the thread's array of arrays is held by native memory
- *                   alone and is a root of its own
+ *                   lie in arrays of the runtime: these arrays' edges leave the graph, and what
+ * else stands in them becomes a root named by array and number thread statics  the same on every
+ * thread; the thread's array of arrays is held by native memory alone and is a root of its own
  *   handles         strong kinds, by their meaning (runtime/handles.c)
  *   finalizer       the ready lists
  *   exceptions      ExInfo.ThrownObject of each thread's chain, where it holds the object itself
@@ -13,7 +12,8 @@
  *   gc frames       GCFrame {Next, ObjRefs, NumObjRefs, GCFlags: 1 interior, 2 pinned}, .NET 11
  *   frozen          every object of a read-only segment
  *   stacks          each word of a thread's saved stack and registers that points into an object:
- *                   conservative, so it may keep an object, and never shares one with a precise root
+ *                   conservative, so it may keep an object, and never shares one with a precise
+ * root
  *
  * Statics of collectible types are no roots: they hang on their load context.
  */
@@ -35,8 +35,8 @@ enum {
 };
 
 static const char *const kind_texts[CLR_ROOT_KINDS] = {
-    "static", "thread_static", "stack", "strong", "pinned", "async_pinned",
-    "ref_counted", "sized_ref", "finalizer", "exception", "gc_frame", "frozen",
+    "static",      "thread_static", "stack",     "strong",    "pinned",   "async_pinned",
+    "ref_counted", "sized_ref",     "finalizer", "exception", "gc_frame", "frozen",
 };
 
 const char *clr_root_kind_text(enum clr_root_kind kind)
@@ -48,7 +48,7 @@ struct reading {
     const struct clr_root_sources *from;
     struct clr_roots *roots;
     struct clr_statics statics;
-    struct clr_map named; /* slots of static arrays that a field names */
+    struct clr_map named;          /* slots of static arrays that a field names */
     uint64_t heap_start, heap_end; /* of all segments */
     struct clr_job *job;
 };
@@ -79,7 +79,8 @@ static enum clr_status add(struct reading *r, struct clr_root root, struct clr_e
 }
 
 /* Adds one that may point into an object; free blocks and gaps hold nothing. */
-static enum clr_status add_interior(struct reading *r, struct clr_root root, struct clr_error *error)
+static enum clr_status add_interior(struct reading *r, struct clr_root root,
+                                    struct clr_error *error)
 {
     struct clr_object object;
     uint32_t number;
@@ -107,7 +108,7 @@ static void endless(struct reading *r, uint64_t address, const char *what)
                    (unsigned long long)address);
 }
 
-/* --- Statics ------------------------------------------------------------------------------------ */
+/* --- Statics --------------------------------------------------------------------------------- */
 
 static enum clr_status note_array(struct reading *r, uint64_t slot, struct clr_error *error)
 {
@@ -118,7 +119,8 @@ static enum clr_status note_array(struct reading *r, uint64_t slot, struct clr_e
     clr_heap_shapes(r->from->heap, &shapes);
     if (slot == 0 || !clr_map_put(&r->named, slot, 1))
         return slot == 0 ? CLR_OK : no_memory(error);
-    /* Only an array of references can be one: a damaged base must not hide another object's edges. */
+    /* Only an array of references can be one: a damaged base must not hide another object's edges.
+     */
     if (!clr_object_containing(r->from->heap, slot, &number) ||
         !clr_object_read(r->from->heap, number, &array) || !shapes[array.shape].is_array ||
         shapes[array.shape].component_size != r->from->runtime->word ||
@@ -141,8 +143,10 @@ static enum clr_status add_static(struct reading *r, const struct clr_field *fie
 {
     struct clr_static found;
     struct clr_root root = {.kind = thread ? CLR_ROOT_THREAD_STATIC : CLR_ROOT_STATIC,
-                            .naming = CLR_NAMED_BY_FIELD, .type = field->type,
-                            .field = field->address, .thread = thread ? thread->address : 0};
+                            .naming = CLR_NAMED_BY_FIELD,
+                            .type = field->type,
+                            .field = field->address,
+                            .thread = thread ? thread->address : 0};
     if (!clr_static_find(r->from->runtime, &r->statics, field, thread, &found)) {
         if (found.known)
             unread(r, field->address, "a static field");
@@ -210,8 +214,11 @@ static enum clr_status add_unnamed(struct reading *r, struct clr_error *error)
         uint64_t word = from->runtime->word, met;
         uint64_t data = array.address + shapes[array.shape].base_size - word;
         for (uint64_t k = 0; k < count && (k + 1) * word < array.size; k++) {
-            struct clr_root root = {.kind = CLR_ROOT_STRONG, .naming = CLR_NAMED_BY_ELEMENT,
-                                    .address = data + k * word, .type = array.address, .field = k};
+            struct clr_root root = {.kind = CLR_ROOT_STRONG,
+                                    .naming = CLR_NAMED_BY_ELEMENT,
+                                    .address = data + k * word,
+                                    .type = array.address,
+                                    .field = k};
             if ((k & 0xffff) == 0)
                 CLR_TRY(clr_job_poll(r->job, "reading static fields", i, kept, error));
             if (clr_map_get(&r->named, root.address, &met))
@@ -231,11 +238,17 @@ static enum clr_status read_statics(struct reading *r, struct clr_error *error)
     const struct clr_root_sources *from = r->from;
     const uint64_t *types;
     size_t count;
-    if (!r->statics.has_thread_statics)
-        clr_problem_of(from->problems, CLR_ERROR, "roots", r->statics.has_statics, true, 0, 0,
-                       "%s are not among the roots: this runtime does not describe where they are "
-                       "(%s)",
-                       r->statics.has_statics ? "thread statics" : "static fields",
+    /* Where no statics are described (.NET 8), they and those of threads lie in arrays that handles
+     * hold: what they hold is alive, and has another root's name. */
+    if (!r->statics.has_statics)
+        clr_problem_of(from->problems, CLR_WARNING, "roots", 0, false, 0, 0,
+                       "static fields do not name roots: this runtime does not describe where they "
+                       "are (%s); what they hold is held by handles of kind strong",
+                       r->statics.refusal);
+    else if (!r->statics.has_thread_statics)
+        clr_problem_of(from->problems, CLR_ERROR, "roots", 1, true, 0, 0,
+                       "thread statics are not among the roots: this runtime does not describe "
+                       "where they are (%s)",
                        r->statics.refusal);
     if (!r->statics.has_statics)
         return CLR_OK;
@@ -274,8 +287,10 @@ static bool add_thread_data(void *context, uint64_t address, uint64_t object)
     struct thread_data *data = context;
     if (is_strong_handle(data->r->from, address)) /* statics of collectible types: a row already */
         return true;
-    struct clr_root root = {.kind = CLR_ROOT_THREAD_STATIC, .naming = CLR_NAMED_THREAD_DATA,
-                            .address = address, .object = object,
+    struct clr_root root = {.kind = CLR_ROOT_THREAD_STATIC,
+                            .naming = CLR_NAMED_THREAD_DATA,
+                            .address = address,
+                            .object = object,
                             .thread = data->thread->address};
     data->status = add(data->r, root, data->error);
     return data->status == CLR_OK;
@@ -293,7 +308,7 @@ static enum clr_status read_thread_data(struct reading *r, struct clr_error *err
     return CLR_OK;
 }
 
-/* --- Handles, finalizers, exceptions, frames, frozen objects ------------------------------------- */
+/* --- Handles, finalizers, exceptions, frames, frozen objects --------------------------------- */
 
 static enum clr_status read_handles(struct reading *r, struct clr_error *error)
 {
@@ -308,9 +323,12 @@ static enum clr_status read_handles(struct reading *r, struct clr_error *error)
         const struct clr_handle *handle = &r->from->handles[i];
         if (!clr_handle_is_strong(handle->kind))
             continue;
-        struct clr_root root = {.kind = kinds[handle->kind], .naming = CLR_NAMED_BY_KIND,
-                                .address = handle->address, .object = handle->object};
-        root.is_pinned = handle->kind == CLR_HANDLE_PINNED || handle->kind == CLR_HANDLE_ASYNC_PINNED;
+        struct clr_root root = {.kind = kinds[handle->kind],
+                                .naming = CLR_NAMED_BY_KIND,
+                                .address = handle->address,
+                                .object = handle->object};
+        root.is_pinned =
+            handle->kind == CLR_HANDLE_PINNED || handle->kind == CLR_HANDLE_ASYNC_PINNED;
         CLR_TRY(add(r, root, error));
     }
     return CLR_OK;
@@ -320,8 +338,10 @@ static enum clr_status read_finalizers(struct reading *r, struct clr_error *erro
 {
     for (size_t i = 0; i < r->from->finalizer_count; i++) {
         const struct clr_finalizable *entry = &r->from->finalizers[i];
-        struct clr_root root = {.kind = CLR_ROOT_FINALIZER, .naming = CLR_NAMED_BY_KIND,
-                                .address = entry->address, .object = entry->object};
+        struct clr_root root = {.kind = CLR_ROOT_FINALIZER,
+                                .naming = CLR_NAMED_BY_KIND,
+                                .address = entry->address,
+                                .object = entry->object};
         if (entry->ready)
             CLR_TRY(add(r, root, error));
     }
@@ -331,14 +351,16 @@ static enum clr_status read_finalizers(struct reading *r, struct clr_error *erro
 static enum clr_status read_exceptions(struct reading *r, struct clr_error *error)
 {
     const struct clr_runtime *runtime = r->from->runtime;
-    if (!clr_has(runtime->thread.exception_object) || 
-        (runtime->contract[CLR_CONTRACT_THREAD]->flags & CLR_THREAD_THROWN_IS_HANDLE))
+    const struct clr_contract_row *contract = runtime->contract[CLR_CONTRACT_THREAD];
+    if (!contract || !clr_has(runtime->thread.exception_object) ||
+        (contract->flags & CLR_THREAD_THROWN_IS_HANDLE))
         return CLR_OK;
     for (size_t i = 0; i < r->from->thread_count; i++) {
         struct clr_loop loop = {0};
         uint64_t record = r->from->threads[i].tracker;
         for (unsigned steps = 0; record != 0; steps++) {
-            struct clr_root root = {.kind = CLR_ROOT_EXCEPTION, .naming = CLR_NAMED_BY_KIND,
+            struct clr_root root = {.kind = CLR_ROOT_EXCEPTION,
+                                    .naming = CLR_NAMED_BY_KIND,
                                     .address = record + runtime->thread.exception_object,
                                     .thread = r->from->threads[i].address};
             uint64_t next;
@@ -387,9 +409,11 @@ static enum clr_status read_gc_frame(struct reading *r, const struct frame_layou
     if (count > MOST_FRAME_SLOTS)
         endless(r, frame, "slots of a GC frame");
     for (uint32_t k = 0; k < count && count <= MOST_FRAME_SLOTS; k++) {
-        struct clr_root root = {.kind = CLR_ROOT_GC_FRAME, .naming = CLR_NAMED_BY_KIND,
+        struct clr_root root = {.kind = CLR_ROOT_GC_FRAME,
+                                .naming = CLR_NAMED_BY_KIND,
                                 .address = slots + (uint64_t)k * runtime->word,
-                                .thread = thread->address, .is_pinned = flags & GCFRAME_PINNED};
+                                .thread = thread->address,
+                                .is_pinned = flags & GCFRAME_PINNED};
         if (!clr_read_word(runtime->process, root.address, &root.object)) {
             unread(r, root.address, "a GC frame");
             break;
@@ -406,8 +430,8 @@ static enum clr_status read_gc_frames(struct reading *r, struct clr_error *error
     if (clr_bind(runtime->descriptor, "Thread", frame_bindings, &layout, NULL) != CLR_OK)
         return CLR_OK; /* before 11; conservative stacks cover them */
     for (size_t i = 0; i < r->from->thread_count; i++) {
-        uint64_t frame = r->from->threads[i].gc_frame, end = runtime->word == 4 ? UINT32_MAX
-                                                                               : UINT64_MAX;
+        uint64_t frame = r->from->threads[i].gc_frame,
+                 end = runtime->word == 4 ? UINT32_MAX : UINT64_MAX;
         struct clr_loop loop = {0};
         for (unsigned steps = 0; frame != 0 && frame != end; steps++) {
             uint64_t next;
@@ -438,8 +462,8 @@ static enum clr_status read_frozen(struct reading *r, struct clr_error *error)
         clr_object_scan_start(&scan, from->heap, (uint32_t)stats->first_number,
                               (uint32_t)(stats->first_number + stats->total_count), false);
         while (clr_object_scan_next(&scan, &object)) {
-            struct clr_root root = {.kind = CLR_ROOT_FROZEN, .naming = CLR_NAMED_BY_KIND,
-                                    .object = object.address};
+            struct clr_root root = {
+                .kind = CLR_ROOT_FROZEN, .naming = CLR_NAMED_BY_KIND, .object = object.address};
             if (object.shape != 0)
                 CLR_TRY(add(r, root, error));
             if (object.number % 0x10000 == 0)
@@ -450,7 +474,7 @@ static enum clr_status read_frozen(struct reading *r, struct clr_error *error)
     return CLR_OK;
 }
 
-/* --- Stacks ------------------------------------------------------------------------------------- */
+/* --- Stacks ---------------------------------------------------------------------------------- */
 
 /* The end of the mapping that holds ADDRESS, with those that go on behind it; 0 if none does. */
 static uint64_t mapping_end(const struct clr_process *process, uint64_t address)
@@ -469,8 +493,10 @@ static enum clr_status read_stack(struct reading *r, const struct clr_thread *th
 {
     const struct clr_runtime *runtime = r->from->runtime;
     uint64_t word = runtime->word, end = thread->stack_base;
-    struct clr_root root = {.kind = CLR_ROOT_STACK, .naming = CLR_NOT_NAMED,
-                            .thread = thread->address, .is_conservative = true};
+    struct clr_root root = {.kind = CLR_ROOT_STACK,
+                            .naming = CLR_NOT_NAMED,
+                            .thread = thread->address,
+                            .is_conservative = true};
     for (uint32_t i = 0; i < os->register_count; i++) {
         root.object = os->registers[i];
         root.location = clr_register_name(runtime->process, i);
@@ -516,11 +542,11 @@ static enum clr_status read_stacks(struct reading *r, struct clr_error *error)
     return CLR_OK;
 }
 
-/* --- All ---------------------------------------------------------------------------------------- */
+/* --- All ------------------------------------------------------------------------------------- */
 
 static enum clr_status (*const sources[])(struct reading *, struct clr_error *) = {
-    read_statics, read_thread_data, read_handles, read_finalizers,
-    read_exceptions, read_gc_frames, read_frozen, read_stacks,
+    read_statics,    read_thread_data, read_handles, read_finalizers,
+    read_exceptions, read_gc_frames,   read_frozen,  read_stacks,
 };
 
 struct candidate {
@@ -580,6 +606,10 @@ enum clr_status clr_roots_read(const struct clr_root_sources *from, struct clr_j
         if (from->gc->segments[i].end > r.heap_end)
             r.heap_end = from->gc->segments[i].end;
     }
+    if (!from->runtime->contract[CLR_CONTRACT_THREAD])
+        clr_problem_of(from->problems, CLR_ERROR, "roots", 2, true, 0, 0,
+                       "what threads hold is not among the roots: this runtime does not describe "
+                       "its threads");
     for (size_t i = 0; status == CLR_OK && i < sizeof sources / sizeof *sources; i++)
         status = sources[i](&r, error);
     if (status == CLR_OK && r.roots->count > UINT32_MAX)

@@ -14,9 +14,19 @@
 #include "runtime/thread.h"
 
 enum clr_root_kind {
-    CLR_ROOT_STATIC, CLR_ROOT_THREAD_STATIC, CLR_ROOT_STACK, CLR_ROOT_STRONG, CLR_ROOT_PINNED,
-    CLR_ROOT_ASYNC_PINNED, CLR_ROOT_REF_COUNTED, CLR_ROOT_SIZED_REF, CLR_ROOT_FINALIZER,
-    CLR_ROOT_EXCEPTION, CLR_ROOT_GC_FRAME, CLR_ROOT_FROZEN, CLR_ROOT_KINDS
+    CLR_ROOT_STATIC,
+    CLR_ROOT_THREAD_STATIC,
+    CLR_ROOT_STACK,
+    CLR_ROOT_STRONG,
+    CLR_ROOT_PINNED,
+    CLR_ROOT_ASYNC_PINNED,
+    CLR_ROOT_REF_COUNTED,
+    CLR_ROOT_SIZED_REF,
+    CLR_ROOT_FINALIZER,
+    CLR_ROOT_EXCEPTION,
+    CLR_ROOT_GC_FRAME,
+    CLR_ROOT_FROZEN,
+    CLR_ROOT_KINDS
 };
 const char *clr_root_kind_text(enum clr_root_kind kind); /* as in schema.md */
 
@@ -34,10 +44,10 @@ struct clr_root {
     enum clr_root_naming naming;
     uint64_t address; /* of the slot; 0: a register, or a frozen object */
     uint64_t object;
-    uint32_t number;  /* of the object */
-    uint64_t thread;  /* managed thread, 0 if none */
-    uint64_t type;    /* BY_FIELD: the type, exact; BY_ELEMENT: the array */
-    uint64_t field;   /* BY_FIELD: FieldDesc; BY_ELEMENT: number of the slot */
+    uint32_t number;      /* of the object */
+    uint64_t thread;      /* managed thread, 0 if none */
+    uint64_t type;        /* BY_FIELD: the type, exact; BY_ELEMENT: the array */
+    uint64_t field;       /* BY_FIELD: FieldDesc; BY_ELEMENT: number of the slot */
     const char *location; /* a register's name, else NULL */
     bool is_interior, is_pinned, is_conservative;
 };

@@ -19,7 +19,8 @@ enum { CLR_SWEEP_PIECE = 1 << 20 }; /* bytes looked at in one go */
 
 /* What a builder does; functions are constants that the compiler sees. CONTEXT is the builder's. */
 struct clr_sweeper {
-    /* Before the slots of an object that has any, or an allocator edge; false: leave its slots out. */
+    /* Before the slots of an object that has any, or an allocator edge; false: leave its slots out.
+     */
     bool (*object)(void *context, uint32_t number);
     /* A slot; UNIT is its place. */
     void (*slot)(void *context, uint64_t unit, uint64_t value);
@@ -29,9 +30,10 @@ struct clr_sweeper {
     void (*missing)(void *context, uint64_t address, uint64_t length);
 };
 
-static inline __attribute__((always_inline)) bool
-clr_sweep_slow(struct clr_ref_scan *scan, const struct clr_object *object, void *context,
-               const struct clr_sweeper sweeper)
+static inline __attribute__((always_inline)) bool clr_sweep_slow(struct clr_ref_scan *scan,
+                                                                 const struct clr_object *object,
+                                                                 void *context,
+                                                                 const struct clr_sweeper sweeper)
 {
     uint64_t slot, value;
     clr_ref_scan_object(scan, object);
@@ -47,9 +49,9 @@ clr_sweep_slow(struct clr_ref_scan *scan, const struct clr_object *object, void 
     return true;
 }
 
-static inline __attribute__((always_inline)) void
-clr_sweep_words(const uint8_t *p, uint64_t count, uint64_t unit, void *context,
-                const struct clr_sweeper sweeper)
+static inline __attribute__((always_inline)) void clr_sweep_words(const uint8_t *p, uint64_t count,
+                                                                  uint64_t unit, void *context,
+                                                                  const struct clr_sweeper sweeper)
 {
     for (uint64_t i = 0; i < count; i++) {
         uint64_t value = clr_load_word(p + 8 * i, 8, false);
@@ -59,9 +61,10 @@ clr_sweep_words(const uint8_t *p, uint64_t count, uint64_t unit, void *context,
 }
 
 /* Objects [first, end). */
-static inline __attribute__((always_inline)) void
-clr_sweep(const struct clr_ref_map *map, uint32_t first, uint32_t end, void *context,
-          const struct clr_sweeper sweeper)
+static inline __attribute__((always_inline)) void clr_sweep(const struct clr_ref_map *map,
+                                                            uint32_t first, uint32_t end,
+                                                            void *context,
+                                                            const struct clr_sweeper sweeper)
 {
     struct clr_ref_scan scan;
     const struct clr_heap *heap = map->heap;

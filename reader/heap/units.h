@@ -1,8 +1,8 @@
 /*
  * Units: places of the heap as dense numbers. Unit 64 e + b is bit b of index entry e; units rise
- * with addresses, and there are as many as saved heap has words. A slot kept as a unit takes 4 bytes
- * up to 32 GiB of heap (5 beyond), and gives back its address and, by the rank of its entry, the
- * object that it lies in, whatever the object's length.
+ * with addresses, and there are as many as saved heap has words. A slot kept as a unit takes 4
+ * bytes up to 32 GiB of heap (5 beyond), and gives back its address and, by the rank of its entry,
+ * the object that it lies in, whatever the object's length.
  */
 #ifndef CLR_HEAP_UNITS_H
 #define CLR_HEAP_UNITS_H
@@ -89,8 +89,7 @@ static inline uint64_t clr_unit_address(const struct clr_heap *heap, uint64_t un
             high = middle - 1;
     }
     const struct clr_index_range *range = &heap->ranges[low];
-    return range->start +
-           ((unit - (uint64_t)range->first * CLR_ENTRY_UNITS) << heap->unit_shift);
+    return range->start + ((unit - (uint64_t)range->first * CLR_ENTRY_UNITS) << heap->unit_shift);
 }
 
 /* Numbers below 2^40 in an array of 4 bytes each, or of 5 if they may pass 2^32. */

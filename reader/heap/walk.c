@@ -58,6 +58,7 @@ struct part {
     uint64_t objects, walked, gap_bytes, free_count, free_bytes;
     struct loss lead_bad, lead_hole; /* before FIRST, if not sure */
     struct loss bad, hole;
+    uint64_t bad_type;         /* MethodTable of the first bad one, if that is only not saved */
     struct clr_tally *tallies; /* of a part that is not sure */
     size_t tally_count, tally_room;
 };
@@ -309,8 +310,11 @@ static enum clr_status search(const struct walk *walk, struct clr_walker *w, str
             from = p->at = next;
             continue;
         }
+        uint64_t measured = w->measured;
         bool is_object;
         CLR_TRY(clr_resync_accept(w, p->at, limit, &is_object));
+        measured = w->measured - measured;
+        *work -= measured < *work ? measured : *work;
         if (is_object) {
             lose(p, p->in_hole, from, p->at - from);
             synced(p);
@@ -377,6 +381,8 @@ static enum clr_status step(const struct walk *walk, struct clr_walker *w, struc
     default:
         /* Whatever began here had the size of the smallest object at least. */
         p->searching = true;
+        if (p->bad.bytes == 0 && clr_walker_type_unsaved(w, p->at, &object))
+            p->bad_type = object.word & ~walk->heap->unmask;
         uint64_t behind = p->at + clr_smallest_object(walk->heap);
         if (behind > limit)
             behind = limit;
@@ -504,7 +510,14 @@ static void report(const struct walk *walk, const struct part *p)
                        : segment->kind == CLR_LOH  ? "LOH"
                        : segment->kind == CLR_POH  ? "POH"
                                                    : "SOH";
-    if (p->bad.bytes != 0)
+    if (p->bad.bytes != 0 && p->bad_type != 0)
+        clr_problem_of(walk->problems, CLR_ERROR, "objects", segment->address, true, p->bad.first,
+                       p->bad.bytes,
+                       "the type 0x%llx of the object at 0x%llx, in the %s segment at 0x%llx, is "
+                       "not in the dump: objects of such types are missing",
+                       (unsigned long long)p->bad_type, (unsigned long long)p->bad.first, kind,
+                       (unsigned long long)segment->start);
+    else if (p->bad.bytes != 0)
         clr_problem_of(walk->problems, CLR_ERROR, "objects", segment->address, true, p->bad.first,
                        p->bad.bytes,
                        "no object at 0x%llx where one must be, in the %s segment at 0x%llx: the "

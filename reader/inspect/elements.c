@@ -74,9 +74,12 @@ static enum clr_status next_entry(struct clr_elements *e, struct clr_item *item,
     while (e->at < e->end) {
         struct clr_place entry = clr_array_place(&e->array, e->at++);
         uint64_t next;
+        bool is;
         if (e->at % POLL_EVERY == 0)
             CLR_TRY(clr_job_poll(e->job, "looking for elements", e->at, e->end, error));
-        CLR_TRY(clr_way_learn(e, entry.type, false, &e->nodes, error));
+        CLR_TRY(clr_way_learn(e, entry.type, false, &e->nodes, &is, error));
+        if (!is)
+            return CLR_OK;
         if (e->nodes.next) {
             if (!clr_read_uint(e->dump->runtime->process, entry.address + e->nodes.next->field.offset,
                                4, &next)) {
@@ -121,10 +124,10 @@ static enum clr_status next_weak(struct clr_elements *e, struct clr_item *item, 
         uint64_t address;
         if (entry.type != 0)
             CLR_TRY(clr_layout_get(e->dump, entry.type, &layout, error));
-        if (!layout)
-            return clr_fail(error, CLR_BAD_DATA, e->object,
-                            "elements: the entries of 0x%llx have no type that can be read",
-                            (unsigned long long)e->object);
+        if (!layout) {
+            clr_way_damaged(e, entry.address, "the type of an entry cannot be read");
+            return CLR_OK;
+        }
         CLR_TRY(clr_way_follow(e, layout, entry.address, e->collection->handle, &slot, error));
         if (!clr_read_word(e->dump->runtime->process, slot.address, &address) || address == 0)
             continue;

@@ -153,18 +153,21 @@ enum clr_status clr_way_number_in(const struct clr_elements *e, const struct clr
 
 /* --- Nodes and entries ------------------------------------------------------------------------- */
 
-enum clr_status clr_way_learn(const struct clr_elements *e, uint64_t type, bool inner,
-                             struct clr_node_members *members, struct clr_error *error)
+enum clr_status clr_way_learn(struct clr_elements *e, uint64_t type, bool inner,
+                              struct clr_node_members *members, bool *is, struct clr_error *error)
 {
     const struct clr_collection *c = e->collection;
-    struct clr_layout *layout;
-    if (members->type == type)
+    struct clr_layout *layout = NULL;
+    *is = true;
+    if (type != 0 && members->type == type)
         return CLR_OK;
-    CLR_TRY(clr_layout_get(e->dump, type, &layout, error));
-    if (!layout)
-        return clr_fail(error, CLR_BAD_DATA, e->object,
-                        "elements: the type 0x%llx of a node of collection 0x%llx cannot be read",
-                        (unsigned long long)type, (unsigned long long)e->object);
+    if (type != 0)
+        CLR_TRY(clr_layout_get(e->dump, type, &layout, error));
+    if (!layout) {
+        clr_way_damaged(e, type, "the type of a node cannot be read");
+        *is = false;
+        return CLR_OK;
+    }
     *members = (struct clr_node_members){.layout = layout};
     CLR_TRY(clr_way_need(e, layout, inner ? NULL : c->next, &members->next, error));
     CLR_TRY(clr_way_need(e, layout, c->left, &members->left, error));
@@ -188,7 +191,7 @@ enum clr_status clr_way_enter(struct clr_elements *e, uint64_t node, bool inner,
         clr_way_damaged(e, node, "there is no node");
         *is = false;
     }
-    return *is ? clr_way_learn(e, type, inner, members, error) : CLR_OK;
+    return *is ? clr_way_learn(e, type, inner, members, is, error) : CLR_OK;
 }
 
 uint64_t clr_way_reference_at(const struct clr_elements *e, uint64_t base,

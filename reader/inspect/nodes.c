@@ -194,8 +194,8 @@ enum clr_status clr_way_next_in_rings(struct clr_elements *e, struct clr_item *i
     *found = true;
     if (!e->collection->value)
         return CLR_OK;
-    CLR_TRY(clr_way_learn(e, item->value.type, true, &e->inner, error));
-    return clr_way_give(e, &e->inner, item->value.address, item, error);
+    CLR_TRY(clr_way_learn(e, item->value.type, true, &e->inner, found, error));
+    return *found ? clr_way_give(e, &e->inner, item->value.address, item, error) : CLR_OK;
 }
 
 /* The nodes of a chain, to be given from its end. */

@@ -1,7 +1,7 @@
 /*
- * Every reachable object has one parent in the search of heap/reach.c. An object's node is the child
- * of its parent's node by the field and the object's type; nodes are shared, so the tree has as many
- * nodes as there are different paths of fields.
+ * Every reachable object has one parent in the search of heap/reach.c. An object's node is the
+ * child of its parent's node by the field and the object's type; nodes are shared, so the tree has
+ * as many nodes as there are different paths of fields.
  *
  * Folding: if a node further up the path has the same field and type, the object belongs to that
  * node. A path of nodes therefore never holds a pair twice, and its length is bounded by the number
@@ -16,7 +16,7 @@
 
 #include "base/alloc.h"
 
-struct child { /* of a node, by field and type */
+struct child {             /* of a node, by field and type */
     uint32_t parent, node; /* node: CLR_NO_NODE if the place is free */
     const char *field;
     uint64_t type;
@@ -97,10 +97,14 @@ static enum clr_status node_for(struct build *b, struct child key, uint32_t root
                 return no_memory(error);
             found = (uint32_t)tree->count++;
             tree->nodes[found] = (struct clr_path_node){
-                .parent = key.parent, .root = root, .edge = key.edge, .type = key.type,
-                .field = key.parent == CLR_NO_NODE ? NULL : key.field, .sample = number,
-                .root_name = key.parent == CLR_NO_NODE ? key.field
-                                                       : tree->nodes[key.parent].root_name,
+                .parent = key.parent,
+                .root = root,
+                .edge = key.edge,
+                .type = key.type,
+                .field = key.parent == CLR_NO_NODE ? NULL : key.field,
+                .sample = number,
+                .root_name =
+                    key.parent == CLR_NO_NODE ? key.field : tree->nodes[key.parent].root_name,
                 .depth = key.parent == CLR_NO_NODE ? 0 : tree->nodes[key.parent].depth + 1};
             if (key.parent != CLR_NO_NODE)
                 tree->nodes[found].root = tree->nodes[key.parent].root;
@@ -158,7 +162,9 @@ static enum clr_status top_node(struct build *b, const char *const *names, uint3
                                 uint32_t shape, uint32_t *node, struct clr_error *error)
 {
     uint32_t root = (uint32_t)clr_wide_get(&b->dump->reach.parent, number);
-    struct child key = {.parent = CLR_NO_NODE, .field = names[root], .type = b->shapes[shape].type,
+    struct child key = {.parent = CLR_NO_NODE,
+                        .field = names[root],
+                        .type = b->shapes[shape].type,
                         .edge = b->dump->roots->rows[root].kind};
     return node_for(b, key, root, number, node, error);
 }
@@ -264,7 +270,7 @@ void clr_path_tree_destroy(struct clr_path_tree *tree)
     clr_free(tree);
 }
 
-/* --- Text --------------------------------------------------------------------------------------- */
+/* --- Text ------------------------------------------------------------------------------------ */
 
 void clr_path_text_root(struct clr_dump *dump, const struct clr_root *root, const char *name,
                         uint64_t type, struct clr_text *text)

@@ -12,13 +12,13 @@
 struct clr_path_node {
     uint32_t parent; /* CLR_NO_NODE at the top; else lower than the node's own number */
     uint32_t depth;
-    uint32_t root;   /* of the top node: id of one of its roots */
+    uint32_t root;         /* of the top node: id of one of its roots */
     const char *root_name; /* '' if it has none; lives with the tree */
     const char *field; /* that leads here from the parent; NULL at the top and for other edges */
     enum clr_ref_kind edge;
     uint64_t type;
     uint64_t object_count, size, total_size; /* bytes: of its objects; with all below */
-    uint32_t sample; /* number of the object that comes first */
+    uint32_t sample;                         /* number of the object that comes first */
 };
 
 struct clr_path_tree {

@@ -35,9 +35,10 @@ enum clr_status clr_way_number_in(const struct clr_elements *e, const struct clr
 uint64_t clr_way_reference_at(const struct clr_elements *e, uint64_t base,
                               const struct clr_member *member);
 
-/* Looks up the members of nodes or entries of TYPE. INNER: of those in REST's tree, or in slots. */
-enum clr_status clr_way_learn(const struct clr_elements *e, uint64_t type, bool inner,
-                              struct clr_node_members *members, struct clr_error *error);
+/* Looks up the members of nodes or entries of TYPE; *IS is false, with a problem, if that cannot be
+ * read. INNER: of those in REST's tree, or in slots. */
+enum clr_status clr_way_learn(struct clr_elements *e, uint64_t type, bool inner,
+                              struct clr_node_members *members, bool *is, struct clr_error *error);
 /* The same for the object at NODE; *IS is false, with a problem, if there is none. */
 enum clr_status clr_way_enter(struct clr_elements *e, uint64_t node, bool inner,
                               struct clr_node_members *members, bool *is, struct clr_error *error);

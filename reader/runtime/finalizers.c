@@ -23,16 +23,15 @@ struct walk {
 };
 
 static enum clr_status read_part(struct walk *walk, struct clr_problems *problems, uint64_t from,
-                                 uint64_t to, struct clr_finalizable entry,
-                                 struct clr_error *error)
+                                 uint64_t to, struct clr_finalizable entry, struct clr_error *error)
 {
     uint8_t word = walk->runtime->word;
     for (uint64_t at = from; at < to; at += word) {
         entry.address = at;
         if (!clr_read_word(walk->runtime->process, at, &entry.object)) {
             clr_problem_of(problems, CLR_ERROR, "finalizer_queue", entry.heap, true, at, to - at,
-                           "the finalizer queue of heap %u is not saved from 0x%llx on",
-                           entry.heap, (unsigned long long)at);
+                           "the finalizer queue of heap %u is not saved from 0x%llx on", entry.heap,
+                           (unsigned long long)at);
             break;
         }
         if (entry.object == 0)
@@ -51,8 +50,8 @@ static enum clr_status read_queue(struct walk *walk, struct clr_problems *proble
     uint64_t fill[MOST_FILL_POINTERS + 1], count = runtime->gc.fill_count;
     uint64_t generations = runtime->gc.total_generations;
     for (uint64_t i = 0; i <= count; i++)
-        if (!clr_read_word(runtime->process,
-                           queue + runtime->gc.fill_pointers + i * runtime->word, &fill[i])) {
+        if (!clr_read_word(runtime->process, queue + runtime->gc.fill_pointers + i * runtime->word,
+                           &fill[i])) {
             clr_problem_of(problems, CLR_ERROR, "finalizer_queue", heap, true, queue, 0,
                            "the finalizer queue of heap %u at 0x%llx is not saved", heap,
                            (unsigned long long)queue);
@@ -106,8 +105,7 @@ enum clr_status clr_finalizers_read(const struct clr_runtime *runtime, const str
     for (uint32_t i = 0; i < gc->heap_count; i++) {
         if (gc->heaps[i].finalize == 0)
             continue;
-        enum clr_status status =
-            read_queue(&walk, problems, gc->heaps[i].finalize, i, error);
+        enum clr_status status = read_queue(&walk, problems, gc->heaps[i].finalize, i, error);
         if (status != CLR_OK) {
             clr_free(walk.list);
             return status;

@@ -551,9 +551,9 @@ static enum clr_status require_memory(const struct opening *o)
     }
     if (saved == 0 && (gc->segment_count == 0 || announced != 0))
         return clr_fail(o->error, CLR_FAULT, gc->segment_count ? gc->segments[0].start : 0,
-                        "the heap is not in the dump (of %zu segments that were found no memory "
-                        "is saved): take one with the heap (createdump --withheap, dotnet-dump "
-                        "collect --type Heap)",
+                        "the heap is not in the dump (segments found: %zu, with memory: 0): take "
+                        "one with the heap (createdump --withheap, dotnet-dump collect --type "
+                        "Heap)",
                         gc->segment_count);
     if (saved < announced / 2)
         clr_problem_of(o->problems, CLR_ERROR, "objects", 0, true, gc->segments[0].start,

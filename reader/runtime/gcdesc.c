@@ -46,8 +46,7 @@ static bool read_signed(const struct clr_runtime *runtime, uint64_t address, int
     return true;
 }
 
-static enum clr_status fault(const struct clr_type *type, uint64_t address,
-                             struct clr_error *error)
+static enum clr_status fault(const struct clr_type *type, uint64_t address, struct clr_error *error)
 {
     return clr_fail(error, CLR_FAULT, address,
                     "GCDesc of type 0x%llx: 0x%llx is not saved in the dump",
@@ -145,9 +144,8 @@ enum clr_status clr_slots_read(const struct clr_runtime *runtime, const struct c
     if (series == 0 || series > MOST_SERIES || series < -MOST_SERIES)
         return nonsense(type, "impossible number of series", error);
     size_t before = pool->count;
-    enum clr_status status = series > 0
-                                 ? read_series(runtime, type, series, pool, slots, error)
-                                 : read_items(runtime, type, -series, pool, slots, error);
+    enum clr_status status = series > 0 ? read_series(runtime, type, series, pool, slots, error)
+                                        : read_items(runtime, type, -series, pool, slots, error);
     if (status != CLR_OK) {
         pool->count = before;
         *slots = (struct clr_slots){.first = (uint32_t)before};

@@ -10,15 +10,16 @@
 #include "runtime/types.h"
 
 enum clr_slots_kind {
-    CLR_SLOTS_NONE,     /* no references */
-    CLR_SLOTS_FIXED,    /* the same runs in every object */
-    CLR_SLOTS_GROWING,  /* runs that end at a distance from the object's end: arrays of references */
+    CLR_SLOTS_NONE,    /* no references */
+    CLR_SLOTS_FIXED,   /* the same runs in every object */
+    CLR_SLOTS_GROWING, /* runs that end at a distance from the object's end: arrays of references */
     CLR_SLOTS_REPEATED, /* runs that repeat with every element: arrays of structs */
 };
 
 struct clr_slot_run {
     uint32_t offset; /* bytes; from the object, REPEATED: from the first slot of the element */
-    uint32_t count;  /* slots; GROWING: bytes by which the run is shorter than the object's raw size */
+    uint32_t
+        count; /* slots; GROWING: bytes by which the run is shorter than the object's raw size */
 };
 
 struct clr_slots {

@@ -24,7 +24,7 @@
 
 enum {
     MOST_MAPS = 1024,
-    MOST_TABLES = 4096,   /* processors */
+    MOST_TABLES = 4096, /* processors */
     MOST_SEGMENTS = 1 << 20,
 };
 
@@ -76,8 +76,7 @@ static bool slot_word(const struct walk *walk, uint64_t segment, uint64_t block,
                       uint64_t *address, uint64_t *value)
 {
     const struct clr_gc_layout *gc = &walk->runtime->gc;
-    *address = segment + gc->seg_values +
-               (block * gc->handles_per_block + k) * walk->runtime->word;
+    *address = segment + gc->seg_values + (block * gc->handles_per_block + k) * walk->runtime->word;
     return clr_read_word(walk->runtime->process, *address, value);
 }
 
@@ -227,8 +226,9 @@ static enum clr_status read_maps(struct walk *walk, const struct clr_gc *gc)
         uint64_t buckets, bucket;
         if (steps >= MOST_MAPS ||
             !clr_read_word(runtime->process, map + layout->map_buckets, &buckets)) {
-            damaged(walk, map, steps < MOST_MAPS ? "a map that is not saved"
-                                                 : "a list of maps that does not end");
+            damaged(walk, map,
+                    steps < MOST_MAPS ? "a map that is not saved"
+                                      : "a list of maps that does not end");
             break;
         }
         for (uint64_t i = 0; buckets && i < layout->initial_array_size; i++) {

@@ -8,20 +8,29 @@
 
 /* Numbers are the runtime's. */
 enum clr_handle_kind {
-    CLR_HANDLE_WEAK_SHORT, CLR_HANDLE_WEAK_LONG, CLR_HANDLE_STRONG, CLR_HANDLE_PINNED,
-    CLR_HANDLE_VARIABLE, CLR_HANDLE_REF_COUNTED, CLR_HANDLE_DEPENDENT, CLR_HANDLE_ASYNC_PINNED,
-    CLR_HANDLE_SIZED_REF, CLR_HANDLE_WEAK_WINRT, CLR_HANDLE_WEAK_INTERIOR,
-    CLR_HANDLE_CROSS_REFERENCE, CLR_HANDLE_KINDS
+    CLR_HANDLE_WEAK_SHORT,
+    CLR_HANDLE_WEAK_LONG,
+    CLR_HANDLE_STRONG,
+    CLR_HANDLE_PINNED,
+    CLR_HANDLE_VARIABLE,
+    CLR_HANDLE_REF_COUNTED,
+    CLR_HANDLE_DEPENDENT,
+    CLR_HANDLE_ASYNC_PINNED,
+    CLR_HANDLE_SIZED_REF,
+    CLR_HANDLE_WEAK_WINRT,
+    CLR_HANDLE_WEAK_INTERIOR,
+    CLR_HANDLE_CROSS_REFERENCE,
+    CLR_HANDLE_KINDS
 };
 const char *clr_handle_kind_text(unsigned kind); /* as in schema.md; NULL past the last */
 
 struct clr_handle {
-    uint64_t address; /* of the slot */
-    uint64_t object;  /* never 0: a slot that holds null cannot be told from a free one */
-    uint64_t secondary; /* of a dependent handle: its value, 0 if none */
+    uint64_t address;        /* of the slot */
+    uint64_t object;         /* never 0: a slot that holds null cannot be told from a free one */
+    uint64_t secondary;      /* of a dependent handle: its value, 0 if none */
     uint64_t secondary_slot; /* where that is stored; 0 for other kinds */
-    uint64_t user_data; /* the block's extra word, 0 if the block has none */
-    uint32_t heap;    /* slot of the table array: one a processor under server GC */
+    uint64_t user_data;      /* the block's extra word, 0 if the block has none */
+    uint32_t heap;           /* slot of the table array: one a processor under server GC */
     uint8_t kind;
 };
 

@@ -4,8 +4,8 @@
  *     bench_graph CORE [THREADS [ROUNDS]]
  *
  * Wall and processor milliseconds of each part, and the memory that the process then has beyond the
- * mapped file. A checksum of all edges in both directions stands at the end of a round: it has to be
- * the same in every round and with every number of workers.
+ * mapped file. A checksum of all edges in both directions stands at the end of a round: it has to
+ * be the same in every round and with every number of workers.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -132,10 +132,14 @@ static int bench(const char *path, unsigned threads, bool first)
         const char *name;
         unsigned part;
     } parts[] = {
-        {"walk and index", CLR_PART_INDEX},      {"handles", CLR_PART_HANDLES},
-        {"shapes of references", CLR_PART_REFS}, {"reverse references", CLR_PART_REVERSE},
-        {"roots", CLR_PART_ROOTS},               {"reachability", CLR_PART_REACH},
-        {"dominators", CLR_PART_DOMINATORS},     {"dominator tree", CLR_PART_DOMINATED},
+        {"walk and index", CLR_PART_INDEX},
+        {"handles", CLR_PART_HANDLES},
+        {"shapes of references", CLR_PART_REFS},
+        {"reverse references", CLR_PART_REVERSE},
+        {"roots", CLR_PART_ROOTS},
+        {"reachability", CLR_PART_REACH},
+        {"dominators", CLR_PART_DOMINATORS},
+        {"dominator tree", CLR_PART_DOMINATED},
     };
     struct clr_options options = {.threads = threads};
     struct clr_error error = {0};

@@ -60,12 +60,25 @@ function textValue(text) {
         escapes[c] ?? `\\x${c.charCodeAt(0).toString(16).padStart(2, "0")}`);
 }
 
-// Reals as CAST(x AS TEXT) prints them: only the database knows how.
-let printReal;
+// Reals with 15 digits, as SQLite's '%!.15g': what newer versions print is longer.
+function realValue(real) {
+    if (!Number.isFinite(real)) return real > 0 ? "Inf" : "-Inf";
+    const [, sign, first, more, exponent] = /^(-?)(\d)\.(\d+)e([+-]\d+)$/.exec(real.toExponential(14));
+    const power = Number(exponent);
+    const digits = (first + more).replace(/0+$/, "");
+    if (power < -4 || power > 14) {
+        const scale = `${power < 0 ? "-" : "+"}${String(Math.abs(power)).padStart(2, "0")}`;
+        return `${sign}${first}.${digits.slice(1) || "0"}e${scale}`;
+    }
+    if (power < 0) return `${sign}0.${"0".repeat(-power - 1)}${digits || "0"}`;
+    const whole = digits.padEnd(power + 1, "0");
+    return `${sign}${whole.slice(0, power + 1)}.${whole.slice(power + 1) || "0"}`;
+}
+
 function column(value) {
     if (value === null) return "NULL";
     if (typeof value === "bigint") return value.toString();
-    if (typeof value === "number") return printReal.pluck().get(value);
+    if (typeof value === "number") return realValue(value);
     if (Buffer.isBuffer(value)) return `x'${value.toString("hex")}'`;
     return textValue(value);
 }
@@ -140,7 +153,6 @@ function runRecord(state, place, head, sql, expected) {
     } else if (head === "reconnect") {
         state.db.close();
         state.db = connect();
-        printReal = state.db.prepare("SELECT CAST(? AS TEXT)");
     } else {
         return fail(place, "unknown record", head);
     }
@@ -152,7 +164,6 @@ function runFile(file) {
     const state = { db: connect() };
     let records = 0;
     let skip = false;
-    printReal = state.db.prepare("SELECT CAST(? AS TEXT)");
     for (let i = 0; i < lines.length; i++) {
         const head = lines[i];
         if (!head || head.startsWith("#")) continue;
@@ -213,7 +224,6 @@ function copyTable(db, table) {
 
 function runProperties() {
     const db = connect();
-    printReal = db.prepare("SELECT CAST(? AS TEXT)");
     db.prepare("SELECT clr_attach(?)").get(substitute("${DUMP}"));
     db.exec(`CREATE TEMP TABLE subject(name, source, copy, fixed, level);
         CREATE TEMP TABLE subject_column(name, column_name, type, access, key, rowid)`);

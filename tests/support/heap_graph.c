@@ -1,5 +1,6 @@
 /*
- * The process that heap_graph.h describes. Names of fields come from the metadata of a dynamic module.
+ * The process that heap_graph.h describes. Names of fields come from the metadata of a dynamic
+ * module.
  */
 #include "heap_graph.h"
 
@@ -10,7 +11,12 @@
 #include "clr_builder_private.h"
 
 enum { NODE_ROW = 2, HOLDER_ROW };
-enum { IS_STATIC = 1 << 24, IS_THREAD_STATIC = 1 << 25, ELEMENT_CLASS = 0x12, ELEMENT_OBJECT = 0x1c };
+enum {
+    IS_STATIC = 1 << 24,
+    IS_THREAD_STATIC = 1 << 25,
+    ELEMENT_CLASS = 0x12,
+    ELEMENT_OBJECT = 0x1c
+};
 enum { SEGMENT_BYTES = 0xf000 };
 enum { KIND_STRONG = 2, HAS_STATICS = 2, FIELD_SIGNATURE = 6, SZARRAY = 0x000a0000 };
 
@@ -57,33 +63,38 @@ void graph_create(struct heap_graph *g, const struct fake_options *options)
     const uint64_t word = f->word;
     build_metadata(g);
     const uint8_t *blob = metadata_build(g->metadata, &size);
-    g->module = fake_module(f, &(struct fake_module){.simple_name = "Zoo", .metadata = blob,
-                                                     .metadata_size = size, .is_dynamic = true});
+    g->module = fake_module(
+        f, &(struct fake_module){
+               .simple_name = "Zoo", .metadata = blob, .metadata_size = size, .is_dynamic = true});
     const struct fake_series all = {word, GRAPH_SLOTS * word};
-    g->node = fake_type(f, &(struct fake_type){.module = g->module, .rid = NODE_ROW,
+    g->node = fake_type(f, &(struct fake_type){.module = g->module,
+                                               .rid = NODE_ROW,
                                                .base_size = (uint32_t)((2 + GRAPH_SLOTS) * word),
-                                               .series = &all, .series_count = 1,
+                                               .series = &all,
+                                               .series_count = 1,
                                                .instance_fields = GRAPH_SLOTS});
     put_fields(g, g->node, GRAPH_SLOTS, 1, NULL, 0);
-    g->holder = fake_type(f, &(struct fake_type){.module = g->module, .rid = HOLDER_ROW,
+    g->holder = fake_type(f, &(struct fake_type){.module = g->module,
+                                                 .rid = HOLDER_ROW,
                                                  .base_size = (uint32_t)(3 * word),
                                                  .static_fields = 3});
-    g->holder_fields =
-        put_fields(g, g->holder, 3, 1 + GRAPH_SLOTS, bits, (uint32_t)word);
+    g->holder_fields = put_fields(g, g->holder, 3, 1 + GRAPH_SLOTS, bits, (uint32_t)word);
     /* The thread static lies at slot 1 of its array, as First does in its. */
     put_field(g, g->holder_fields + 2 * fake_size(f, "FieldDesc"), g->holder, 3 + GRAPH_SLOTS,
               bits[2], (uint32_t)(3 * word));
     g->leaf = fake_class(f, 0, 1, 0);
     const int64_t half = word == 8 ? 32 : 16;
     /* One slot, then a word to skip: two half words, in the order of memory. */
-    const int64_t item = f->big_endian ? (int64_t)1 << half | (int64_t)word
-                                       : (int64_t)word << half | 1;
+    const int64_t item =
+        f->big_endian ? (int64_t)1 << half | (int64_t)word : (int64_t)word << half | 1;
     const int64_t desc[] = {-1, (int64_t)(3 * word), item};
     g->pairs = fake_type(f, &(struct fake_type){.flags = SZARRAY,
                                                 .component_size = (uint32_t)(2 * word),
                                                 .base_size = (uint32_t)(3 * word),
-                                                .parent = f->known.array, .raw_desc = desc,
-                                                .raw_count = 3, .element = g->holder});
+                                                .parent = f->known.array,
+                                                .raw_desc = desc,
+                                                .raw_count = 3,
+                                                .element = g->holder});
 }
 
 uint64_t graph_object(struct heap_graph *g, uint64_t type, uint32_t count)

@@ -32,7 +32,7 @@ struct heap_graph {
     uint64_t holder_fields;
     struct metadata_builder *metadata;
     unsigned segment;
-    bool full; /* the next object begins a segment */
+    bool full;     /* the next object begins a segment */
     uint64_t live; /* allocations of the reader before all */
 };
 
@@ -52,8 +52,8 @@ uint64_t graph_root(struct heap_graph *g, uint64_t object);
 /* Gives Zoo.Holder storage: an Object[] of COUNT, held by a strong handle; field First lies in its
  * slot 1, Second in slot 2. Releases 9 and later. */
 void graph_statics(struct heap_graph *g, uint32_t count);
-/* The same for PerThread on THREAD: an Object[] of two in the thread's array of arrays; the field is
- * slot 1. Releases 10 and later. Returns the thread's Object[]. */
+/* The same for PerThread on THREAD: an Object[] of two in the thread's array of arrays; the field
+ * is slot 1. Releases 10 and later. Returns the thread's Object[]. */
 uint64_t graph_thread_statics(struct heap_graph *g, uint64_t thread);
 
 /* Writes the core, opens it, builds PARTS with THREADS workers; failure ends the test. */
@@ -67,8 +67,8 @@ void graph_close(struct heap_graph *g);
 /* The problem of AREA whose message has PART, or NULL. */
 const struct clr_problem *graph_problem(const struct heap_graph *g, const char *area,
                                         const char *part);
-/* A number that does not depend on the order of (source, target, slot) of all edges: in the order of
- * sources, and by asking each target. COUNT gets the number of edges. */
+/* A number that does not depend on the order of (source, target, slot) of all edges: in the order
+ * of sources, and by asking each target. COUNT gets the number of edges. */
 uint64_t graph_forward_sum(const struct clr_dump *dump, uint64_t *count);
 uint64_t graph_reverse_sum(const struct clr_dump *dump, uint64_t *count);
 /* A fixed sequence of numbers that looks random. */

@@ -651,6 +651,20 @@ START_TEST(arguments_come_back_as_they_were_given)
 }
 END_TEST
 
+/* SQLite takes an OR apart and asks for its terms without a value that is a subquery. */
+START_TEST(required_values_are_not_lost_in_an_or)
+{
+    check_text("SELECT count(*) FROM parts WHERE owner = (SELECT 3) AND (part < 2 OR part = 7)",
+               "3\n");
+    check_text("SELECT count(*) FROM parts WHERE owner = (SELECT 3) AND (part = 2 OR part > 7)",
+               "3\n");
+    check_text(
+        "SELECT count(*) FROM parts WHERE owner IN (SELECT 3) AND (part = 2 OR name = 'odd')",
+        "6\n");
+    check_text("SELECT count(*) FROM span((SELECT 3), (SELECT 9)) WHERE n = 4 OR n > 7", "3\n");
+}
+END_TEST
+
 START_TEST(what_is_missing_or_wrong_is_said)
 {
     check_contains("SELECT * FROM span",
@@ -795,6 +809,7 @@ int main(void)
     tcase_add_test(test, declarations_become_tables);
     tcase_add_test(test, hidden_columns_are_read_by_name);
     tcase_add_test(test, arguments_come_back_as_they_were_given);
+    tcase_add_test(test, required_values_are_not_lost_in_an_or);
     tcase_add_test(test, what_is_missing_or_wrong_is_said);
     tcase_add_test(test, statuses_become_codes);
     tcase_add_loop_test(test, interrupt_stops_work, IN_START, NOWHERE);

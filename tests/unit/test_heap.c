@@ -659,7 +659,10 @@ START_TEST(types_that_are_not_saved)
             lose(&w, w.objects[i].address);
         }
     reopen(&w);
+    ck_world(&w);
     ck_assert_uint_eq(unwalked(&w), lost);
+    ck_assert_uint_eq(clr_problems_count(w.target.problems), 1);
+    ck_assert_ptr_nonnull(find_problem(&w, "objects", "objects of such types are missing"));
     end_world(&w);
 }
 END_TEST

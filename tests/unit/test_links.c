@@ -34,7 +34,8 @@ static void add(struct list *list, uint64_t address)
     list->items[list->count++] = address;
 }
 
-/* A heap of all shapes of slots, with random edges; of each hundred slots DAMAGED hold no object. */
+/* A heap of all shapes of slots, with random edges; of each hundred slots DAMAGED hold no object.
+ */
 static struct list random_heap(uint32_t objects, uint64_t seed, unsigned damaged, uint64_t *strays)
 {
     struct list list = {0}, slots = {0};
@@ -153,7 +154,7 @@ START_TEST(reachability_tells_of_strays_too)
 }
 END_TEST
 
-/* --- What each edge says ------------------------------------------------------------------------ */
+/* --- What each edge says --------------------------------------------------------------------- */
 
 START_TEST(what_an_edge_says)
 {
@@ -192,7 +193,8 @@ START_TEST(what_an_edge_says)
 
     /* Words of an object that are no slot, and what lies outside. */
     ck_assert(!clr_ref_in_object(g.dump->refs, graph_number(&g, node), node, &ref));
-    ck_assert(!clr_ref_in_object(g.dump->refs, graph_number(&g, node), node + word, &ref)); /* null */
+    ck_assert(
+        !clr_ref_in_object(g.dump->refs, graph_number(&g, node), node + word, &ref)); /* null */
     ck_assert(!clr_ref_in_object(g.dump->refs, graph_number(&g, node), node + 3 * word + 1, &ref));
     ck_assert(!clr_ref_in_object(g.dump->refs, graph_number(&g, pairs), pairs + 6 * word, &ref));
     ck_assert(!clr_ref_in_object(g.dump->refs, graph_number(&g, array), array + 5 * word, &ref));
@@ -205,12 +207,13 @@ START_TEST(objects_of_a_collectible_type_refer_to_its_allocator)
     graph_create(&g, &processes[_i]);
     uint64_t allocator = graph_leaf(&g);
     uint64_t native = fake_allocator(g.f, allocator);
-    uint64_t module = fake_module(g.f, &(struct fake_module){.simple_name = "Plugin",
-                                                             .is_collectible = true,
-                                                             .allocator = native});
+    uint64_t module =
+        fake_module(g.f, &(struct fake_module){
+                             .simple_name = "Plugin", .is_collectible = true, .allocator = native});
     const struct fake_series series = {g.f->word, g.f->word};
-    uint64_t thing = fake_type(g.f, &(struct fake_type){.module = module, .is_collectible = true,
-                                                        .series = &series, .series_count = 1});
+    uint64_t thing = fake_type(
+        g.f, &(struct fake_type){
+                 .module = module, .is_collectible = true, .series = &series, .series_count = 1});
     uint64_t bare = fake_type(g.f, &(struct fake_type){.module = module, .is_collectible = true});
     uint64_t a = graph_object(&g, thing, 0), b = graph_object(&g, bare, 0);
     graph_link(&g, a, 0, b);
@@ -233,7 +236,7 @@ START_TEST(objects_of_a_collectible_type_refer_to_its_allocator)
 }
 END_TEST
 
-/* --- Damage ------------------------------------------------------------------------------------- */
+/* --- Damage ---------------------------------------------------------------------------------- */
 
 static uint64_t lengths(const char *part)
 {
@@ -340,15 +343,56 @@ START_TEST(handles_to_what_is_no_object)
 }
 END_TEST
 
-/* --- Workers, memory, interruption -------------------------------------------------------------- */
+/* A background GC marked, and has not swept yet: what it found dead is an object without edges. */
+START_TEST(what_a_background_gc_has_found_dead)
+{
+    graph_create(&g, NULL);
+    uint64_t pitch = 2u * g.f->word, dead = graph_node(&g), live = graph_node(&g);
+    uint64_t target = graph_leaf(&g), value = graph_leaf(&g);
+    graph_link(&g, dead, 0, target);
+    graph_link(&g, live, 0, target);
+    fake_handle(g.f, 0, DEPENDENT, dead, value);
+    fake_handle(g.f, 0, DEPENDENT, live, value);
+    graph_root(&g, live);
+    uint64_t end = fake_segment_end(g.f, g.segment), segment = fake_segment_address(g.f, g.segment);
+    uint64_t first_word = dead / pitch / 32, marks = fake_memory(g.f, 4096);
+    fake_set(g.f, segment, "HeapSegment", "BackgroundAllocated", end);
+    fake_put_u32(g.f, fake_variable(g.f, "CurrentGCState"), 1);
+    const uint64_t marked[] = {live, target, value};
+    for (unsigned i = 0; i < 3; i++) {
+        uint64_t at = marks + (marked[i] / pitch / 32 - first_word) * 4;
+        fake_put_u32(g.f, at, fake_u32(g.f, at) | (uint32_t)1 << marked[i] / pitch % 32);
+    }
+    fake_set_variable(g.f, "GCHeapMarkArray", marks - first_word * 4);
+    fake_set_variable(g.f, "GCHeapBackgroundMinSavedAddr", dead);
+    fake_set_variable(g.f, "GCHeapBackgroundMaxSavedAddr", end);
+    fake_set_variable(g.f, "GCHeapNextSweepObj", 0);
+    graph_open(&g, GRAPH | CLR_PART_REACH, 1);
+    ck_assert(g.dump->refs->has_unswept);
+    uint64_t forward, backward, sum = graph_forward_sum(g.dump, &forward);
+    ck_assert_uint_eq(graph_reverse_sum(g.dump, &backward), sum);
+    ck_assert_uint_eq(forward, 2); /* live -> target, live -> value */
+    ck_assert_uint_eq(backward, 2);
+    ck_assert_uint_eq(g.dump->links->ref_count, 2);
+    ck_assert_uint_eq(clr_reach_distance(&g.dump->reach, graph_number(&g, dead)), CLR_UNREACHED);
+    struct clr_ref ref;
+    ck_assert(
+        !clr_ref_in_object(g.dump->refs, graph_number(&g, dead), graph_slot(&g, dead, 0), &ref));
+    ck_assert(
+        clr_ref_in_object(g.dump->refs, graph_number(&g, live), graph_slot(&g, live, 0), &ref));
+    graph_close(&g);
+}
+END_TEST
+
+/* --- Workers, memory, interruption ----------------------------------------------------------- */
 
 static uint64_t forward_graph_sum(unsigned threads)
 {
     struct clr_job job = {.threads = threads};
     struct clr_error error = {0};
     struct clr_forward *forward;
-    ck_assert_int_eq(clr_forward_build(g.dump->refs, NULL, 0, CLR_WITH_SLOTS, &job, &forward, &error),
-                     CLR_OK);
+    ck_assert_int_eq(
+        clr_forward_build(g.dump->refs, NULL, 0, CLR_WITH_SLOTS, &job, &forward, &error), CLR_OK);
     uint64_t sum = 0, count = 0;
     for (uint32_t i = 0; i < forward->edges.offsets.count; i++)
         for (uint64_t e = clr_offset_at(&forward->edges.offsets, i);
@@ -390,8 +434,8 @@ START_TEST(the_same_with_any_number_of_workers)
 END_TEST
 
 static const unsigned built_parts[] = {
-    CLR_PART_HANDLES, CLR_PART_REFS, CLR_PART_REVERSE, CLR_PART_ROOTS,
-    CLR_PART_REACH, CLR_PART_DOMINATORS, CLR_PART_DOMINATED,
+    CLR_PART_HANDLES, CLR_PART_REFS,       CLR_PART_REVERSE,   CLR_PART_ROOTS,
+    CLR_PART_REACH,   CLR_PART_DOMINATORS, CLR_PART_DOMINATED,
 };
 enum { BUILT_PARTS = sizeof built_parts / sizeof *built_parts };
 
@@ -497,6 +541,7 @@ int main(void)
     tcase_add_test(damage, arrays_over_two_gigabytes);
     tcase_add_test(damage, words_that_two_pieces_share);
     tcase_add_test(damage, handles_to_what_is_no_object);
+    tcase_add_test(damage, what_a_background_gc_has_found_dead);
     suite_add_tcase(suite, damage);
     TCase *builds = tcase_create("builds");
     tcase_set_timeout(builds, 120);

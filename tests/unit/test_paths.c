@@ -24,7 +24,8 @@ static struct clr_object_path shortest(uint64_t object)
     return path;
 }
 
-/* Each hop is an edge from the one before, the first is what the root holds, the last the object. */
+/* Each hop is an edge from the one before, the first is what the root holds, the last the object.
+ */
 static void check_path(const struct clr_object_path *path, uint64_t object)
 {
     ck_assert_uint_gt(path->count, 0);
@@ -109,9 +110,9 @@ START_TEST(edges_without_a_slot_in_an_object)
     size_t lengths[2];
     graph_create(&g, NULL);
     uint64_t allocator = graph_leaf(&g), native = fake_allocator(g.f, allocator);
-    uint64_t module = fake_module(g.f, &(struct fake_module){.simple_name = "Plugin",
-                                                             .is_collectible = true,
-                                                             .allocator = native});
+    uint64_t module =
+        fake_module(g.f, &(struct fake_module){
+                             .simple_name = "Plugin", .is_collectible = true, .allocator = native});
     uint64_t thing = fake_type(g.f, &(struct fake_type){.module = module, .is_collectible = true});
     uint64_t instance = graph_object(&g, thing, 0), value = graph_leaf(&g);
     uint64_t holder = graph_node(&g);
@@ -133,8 +134,8 @@ START_TEST(edges_without_a_slot_in_an_object)
 }
 END_TEST
 
-/* For every reachable object there is a path, as long as its distance; searching for all roots finds
- * the same one first, and every root that leads there. */
+/* For every reachable object there is a path, as long as its distance; searching for all roots
+ * finds the same one first, and every root that leads there. */
 START_TEST(random_graphs)
 {
     enum { OBJECTS = 300, ROOTS = 12 };
@@ -168,8 +169,8 @@ START_TEST(random_graphs)
         reached++;
         check_path(&path, objects[i]);
         ck_assert_uint_eq(path.count, distance + 1);
-        ck_assert_int_eq(
-            clr_path_search_start(g.dump, graph_number(&g, objects[i]), &search, NULL), CLR_OK);
+        ck_assert_int_eq(clr_path_search_start(g.dump, graph_number(&g, objects[i]), &search, NULL),
+                         CLR_OK);
         ck_assert_int_eq(clr_path_search_next(search, NULL, &first, &more, NULL), CLR_OK);
         ck_assert(more);
         ck_assert_uint_eq(first.count, path.count);
@@ -221,7 +222,7 @@ START_TEST(a_search_that_is_interrupted)
 }
 END_TEST
 
-/* --- All paths merged --------------------------------------------------------------------------- */
+/* --- All paths merged ------------------------------------------------------------------------ */
 
 static struct clr_path_tree *tree_of(void)
 {
@@ -337,9 +338,9 @@ START_TEST(random_trees_add_up)
     for (unsigned i = 0; i < OBJECTS; i++)
         for (unsigned s = 0; s < 3; s++)
             if (graph_random(&state) % 2)
-                fake_put_word(g.f, i % 4 ? graph_slot(&g, objects[i], s)
-                                         : graph_element(&g, objects[i], s),
-                              objects[graph_random(&state) % OBJECTS]);
+                fake_put_word(
+                    g.f, i % 4 ? graph_slot(&g, objects[i], s) : graph_element(&g, objects[i], s),
+                    objects[graph_random(&state) % OBJECTS]);
     for (unsigned i = 0; i < 4; i++)
         graph_root(&g, objects[graph_random(&state) % OBJECTS]);
     graph_open(&g, PATHS, 1);

@@ -27,7 +27,8 @@ static uint64_t parent_slot(uint64_t object)
 
 static uint64_t root_slot(uint64_t object)
 {
-    return g.dump->roots->rows[clr_wide_get(&g.dump->reach.parent, graph_number(&g, object))].address;
+    return g.dump->roots->rows[clr_wide_get(&g.dump->reach.parent, graph_number(&g, object))]
+        .address;
 }
 
 START_TEST(distances)
@@ -152,7 +153,7 @@ START_TEST(a_list_of_all_objects)
 }
 END_TEST
 
-/* --- Against a search of the test's own --------------------------------------------------------- */
+/* --- Against a search of the test's own ------------------------------------------------------ */
 
 struct known {
     uint64_t objects[400];

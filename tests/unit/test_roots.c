@@ -37,11 +37,12 @@ static void check_name(const struct clr_root *root, const char *wanted)
     clr_text_deinit(&text);
 }
 
-/* --- Statics ------------------------------------------------------------------------------------ */
+/* --- Statics --------------------------------------------------------------------------------- */
 
 START_TEST(statics_are_roots_of_their_own)
 {
-    static const struct fake_options processes[] = {{0}, {.release = 10}, {.release = 9}, {.word = 4}};
+    static const struct fake_options processes[] = {
+        {0}, {.release = 10}, {.release = 9}, {.word = 4}};
     graph_create(&g, &processes[_i]);
     uint64_t first = graph_node(&g), second = graph_node(&g), other = graph_node(&g);
     graph_statics(&g, 5);
@@ -65,7 +66,8 @@ START_TEST(statics_are_roots_of_their_own)
     ck_assert_uint_eq(g.dump->roots->static_array_count, 1);
     ck_assert_uint_eq(g.dump->roots->static_arrays[0], array);
     ck_assert_uint_eq(g.dump->dominators.retained_count[array], 1);
-    ck_assert_uint_eq(g.dump->dominators.dominator[graph_number(&g, first)], CLR_DOMINATED_BY_ROOTS);
+    ck_assert_uint_eq(g.dump->dominators.dominator[graph_number(&g, first)],
+                      CLR_DOMINATED_BY_ROOTS);
     ck_assert_uint_eq(clr_reach_distance(&g.dump->reach, graph_number(&g, first)), 0);
     /* Its edges are rows of refs all the same. */
     uint64_t refs;
@@ -150,7 +152,23 @@ START_TEST(statics_that_a_runtime_does_not_describe)
 }
 END_TEST
 
-/* --- Handles, finalizers, exceptions, frames, frozen objects ------------------------------------- */
+START_TEST(threads_that_a_runtime_does_not_describe)
+{
+    graph_create(&g, NULL);
+    uint64_t held = graph_node(&g);
+    fake_exception(g.f, fake_thread(g.f, 1, 100), graph_node(&g));
+    graph_root(&g, held);
+    fake_contract(g.f, "Thread", _i ? "c99" : NULL);
+    graph_open(&g, CLR_PART_ROOTS, 1);
+    ck_assert_ptr_nonnull(find(CLR_ROOT_STRONG, held));
+    ck_assert_uint_eq(count(CLR_ROOT_EXCEPTION), 0);
+    ck_assert_ptr_nonnull(graph_problem(&g, "roots", "what threads hold"));
+    ck_assert(clr_problems_incomplete(g.dump->problems));
+    graph_close(&g);
+}
+END_TEST
+
+/* --- Handles, finalizers, exceptions, frames, frozen objects --------------------------------- */
 
 START_TEST(handles_that_hold)
 {
@@ -185,7 +203,8 @@ START_TEST(handles_that_hold)
 }
 END_TEST
 
-/* There is a table of handles for each processor, whatever the number of heaps is now: it adapts. */
+/* There is a table of handles for each processor, whatever the number of heaps is now: it adapts.
+ */
 START_TEST(handles_of_every_processor)
 {
     static const struct fake_options servers[] = {{.server_heaps = 4},
@@ -236,8 +255,9 @@ START_TEST(exceptions_in_flight)
     fake_exception(g.f, thread, outer);
     fake_exception(g.f, thread, inner);
     if (_i) /* the outer record leads back to the inner one */
-        fake_set(g.f, fake_get(g.f, fake_get(g.f, thread, "Thread", "ExceptionTracker"),
-                               "ExceptionInfo", "PreviousNestedInfo"),
+        fake_set(g.f,
+                 fake_get(g.f, fake_get(g.f, thread, "Thread", "ExceptionTracker"), "ExceptionInfo",
+                          "PreviousNestedInfo"),
                  "ExceptionInfo", "PreviousNestedInfo",
                  fake_get(g.f, thread, "Thread", "ExceptionTracker"));
     graph_open(&g, CLR_PART_ROOTS, 1);
@@ -302,7 +322,8 @@ START_TEST(frozen_objects)
 {
     graph_create(&g, NULL);
     unsigned frozen = fake_segment(g.f, 0, FAKE_FROZEN);
-    uint64_t text = fake_string(g.f, frozen, "literal"), other = fake_object(g.f, frozen, g.leaf, 0);
+    uint64_t text = fake_string(g.f, frozen, "literal"),
+             other = fake_object(g.f, frozen, g.leaf, 0);
     fake_free(g.f, frozen, 64);
     graph_leaf(&g);
     graph_open(&g, CLR_PART_REACH, 1);
@@ -329,7 +350,7 @@ START_TEST(roots_that_hold_no_object)
 }
 END_TEST
 
-/* --- Stacks ------------------------------------------------------------------------------------- */
+/* --- Stacks ---------------------------------------------------------------------------------- */
 
 /* A thread with a saved stack of 64 words; the stack. */
 static uint64_t put_stack(uint64_t thread, uint32_t os_id, bool publish)
@@ -353,7 +374,7 @@ START_TEST(stacks_are_conservative)
     graph_link(&g, own, 0, shared);
     graph_link(&g, shared, 0, under);
     graph_root(&g, shared);
-    fake_put_word(g.f, stack, below);           /* popped already */
+    fake_put_word(g.f, stack, below); /* popped already */
     fake_put_word(g.f, stack + 20 * 8, live);
     fake_put_word(g.f, stack + 21 * 8, inside + 24);
     fake_put_word(g.f, stack + 22 * 8, block);
@@ -440,6 +461,7 @@ int main(void)
     tcase_add_test(statics, thread_statics_belong_to_their_threads);
     tcase_add_test(statics, a_damaged_base_hides_no_edges);
     tcase_add_loop_test(statics, statics_that_a_runtime_does_not_describe, 0, 3);
+    tcase_add_loop_test(statics, threads_that_a_runtime_does_not_describe, 0, 2);
     suite_add_tcase(suite, statics);
     TCase *others = tcase_create("others");
     tcase_add_test(others, handles_that_hold);

@@ -1,0 +1,312 @@
+/*
+ * The planner's questions: which path finds the rows, and what the operands mean.
+ *
+ * Rules, each of which a wrong or slow answer stands behind:
+ *   - A required value that is missing is never an error while planning: an OR is planned without
+ *     its terms first. Such a plan is so dear that any other wins, and xFilter raises. One that is
+ *     there but unusable is SQLITE_CONSTRAINT, so that another order of the join is tried.
+ *   - An OR beside a required value is not taken apart: its terms would be asked without that
+ *     value if it is a subquery. So no path of such a table costs less than the plainest one. (An
+ *     eponymous table whose path is a subquery is left with an error: its plans matter more.)
+ *   - SQLite checks every row again, but for arguments. So bounds may be a little too wide, and an
+ *     operand is only converted to find rows, never to judge them. Nothing may be left out though:
+ *       INTEGER column  numbers and text that is a number compare as numbers; other text and blobs
+ *                       are above every number: as a low bound no row, as a high bound no bound.
+ *                       A REAL between two integers equals none of them
+ *       TEXT column     text finds that text. A number compares as text or, beside a column with
+ *                       numeric affinity, makes the text a number ('05' = 5): xFilter cannot tell,
+ *                       and scans. Another collation than BINARY is not used at all
+ *       NULL            no row
+ *   - IS is not used: it finds NULLs. LIMIT and OFFSET are left to SQLite; their iColumn means
+ *     nothing.
+ *   - ORDER BY is taken over only when it is one term, which is the order that the path has by
+ *     itself. That is right for what DISTINCT and GROUP BY ask for too, on every version.
+ */
+#include "driver.h"
+
+#include <string.h>
+
+#include "session.h"
+
+/* --- Planning --------------------------------------------------------------------------------- */
+
+enum operand { EQUAL, LOW, HIGH };
+
+static bool is_operand(int op, enum operand operand)
+{
+    switch (operand) {
+    case EQUAL: return op == SQLITE_INDEX_CONSTRAINT_EQ;
+    case LOW: return op == SQLITE_INDEX_CONSTRAINT_GT || op == SQLITE_INDEX_CONSTRAINT_GE;
+    default: return op == SQLITE_INDEX_CONSTRAINT_LT || op == SQLITE_INDEX_CONSTRAINT_LE;
+    }
+}
+
+/* The table's column for SQLite's. */
+static int column_of(const struct clr_vtab *vtab, int column)
+{
+    if (column < 0)
+        return vtab->shift ? NO_COLUMN : vtab->key; /* the rowid */
+    return vtab->shift && column == 0 ? DUMP_COLUMN : column - vtab->shift;
+}
+
+/* The first usable constraint that gives OPERAND for COLUMN, or -1. */
+static int find_constraint(const struct clr_vtab *vtab, sqlite3_index_info *info, int column,
+                           enum operand operand)
+{
+    for (int i = 0; i < info->nConstraint; i++) {
+        const struct sqlite3_index_constraint *constraint = &info->aConstraint[i];
+        if (!constraint->usable || !is_operand(constraint->op, operand) ||
+            column_of(vtab, constraint->iColumn) != column)
+            continue;
+        if (column >= 0 && clr_is_text_key(vtab->table, column) &&
+            sqlite3_stricmp(sqlite3_vtab_collation(info, i), "BINARY") != 0)
+            continue;
+        return i;
+    }
+    return -1;
+}
+
+/* Whether a value that the table cannot do without is there, but comes from a later table. */
+static bool is_required_later(const struct clr_vtab *vtab, const sqlite3_index_info *info)
+{
+    for (int i = 0; i < info->nConstraint; i++) {
+        const struct sqlite3_index_constraint *constraint = &info->aConstraint[i];
+        if (constraint->usable || constraint->op != SQLITE_INDEX_CONSTRAINT_EQ)
+            continue;
+        int column = column_of(vtab, constraint->iColumn);
+        if (column == DUMP_COLUMN ||
+            (column >= 0 && (vtab->table->columns[column].flags & (CLR_ARG | CLR_REQUIRED))))
+            return true;
+    }
+    return false;
+}
+
+static bool names_column(const struct clr_path *path, int column)
+{
+    for (int k = 0; k < CLR_PATH_KEYS; k++)
+        if (path->key[k].op == CLR_EQ && path->key[k].column == column)
+            return true;
+    return false;
+}
+
+static bool path_fits(const struct clr_vtab *vtab, sqlite3_index_info *info,
+                      const struct clr_path *path)
+{
+    const struct clr_column *columns = vtab->table->columns;
+    for (int i = 0; columns[i].name; i++)
+        if ((columns[i].flags & CLR_REQUIRED) && !names_column(path, i))
+            return false;
+    for (int k = 0; k < CLR_PATH_KEYS && path->key[k].op != CLR_NO_KEY; k++) {
+        int column = path->key[k].column;
+        unsigned flags = columns[column].flags;
+        if (path->key[k].op == CLR_RANGE) {
+            if (find_constraint(vtab, info, column, LOW) < 0 &&
+                find_constraint(vtab, info, column, HIGH) < 0)
+                return false;
+        } else if (find_constraint(vtab, info, column, EQUAL) < 0 &&
+                   (!(flags & CLR_ARG) || (flags & CLR_REQUIRED))) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool has_order(const struct clr_path *path, int column, bool descending)
+{
+    return path->order == column && (!descending || path->reversible);
+}
+
+static bool use(sqlite3_index_info *info, int constraint, int *count, bool omit)
+{
+    if (constraint < 0)
+        return false;
+    info->aConstraintUsage[constraint].argvIndex = ++*count;
+    info->aConstraintUsage[constraint].omit = omit;
+    return true;
+}
+
+static int refuse(sqlite3_index_info *info, int plan)
+{
+    info->idxNum = plan;
+    info->estimatedCost = 1e250;
+    info->estimatedRows = 1;
+    return SQLITE_OK;
+}
+
+int clr_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
+{
+    struct clr_vtab *vtab = (struct clr_vtab *)base;
+    const struct clr_table *table = vtab->table;
+    if (is_required_later(vtab, info))
+        return SQLITE_CONSTRAINT;
+    int plan = 0, count = 0;
+    if (vtab->shift) {
+        if (!use(info, find_constraint(vtab, info, DUMP_COLUMN, EQUAL), &count, true))
+            return refuse(info, PLAN_NO_DUMP);
+        plan |= PLAN_DUMP;
+    }
+    const struct clr_open_dump *open =
+        vtab->number ? clr_session_dump(vtab->session, vtab->number) : NULL;
+    int best = -1;
+    double rows = 0, widest = 0;
+    for (int i = 0; table->paths[i].name; i++) {
+        if (!path_fits(vtab, info, &table->paths[i]))
+            continue;
+        double claimed = table->paths[i].rows(open ? open->dump : NULL);
+        widest = claimed > widest ? claimed : widest;
+        if (best < 0 || claimed < rows) {
+            best = i;
+            rows = claimed;
+        }
+    }
+    if (best < 0) {
+        memset(info->aConstraintUsage, 0,
+               (size_t)info->nConstraint * sizeof *info->aConstraintUsage);
+        return refuse(info, PLAN_MISSING);
+    }
+    const struct clr_path *path = &table->paths[best];
+    bool may_scan = false; /* xFilter takes the scan instead if a text's operand is a number */
+    int low = -1, high = -1;
+    plan |= best;
+    for (int k = 0; k < CLR_PATH_KEYS && path->key[k].op != CLR_NO_KEY; k++) {
+        int column = path->key[k].column;
+        if (path->key[k].op == CLR_RANGE) {
+            low = find_constraint(vtab, info, column, LOW);
+            high = find_constraint(vtab, info, column, HIGH);
+        } else if (use(info, find_constraint(vtab, info, column, EQUAL), &count,
+                       table->columns[column].flags & CLR_ARG)) {
+            plan |= PLAN_KEY << k;
+            may_scan |= vtab->scan >= 0 && clr_is_text_key(table, column);
+        }
+    }
+    plan |= use(info, low, &count, false) ? PLAN_LOW : 0;
+    plan |= use(info, high, &count, false) ? PLAN_HIGH : 0;
+    if (info->nOrderBy == 1) {
+        int column = column_of(vtab, info->aOrderBy[0].iColumn);
+        bool descending = info->aOrderBy[0].desc;
+        if (column >= 0 && has_order(path, column, descending) &&
+            (!may_scan || has_order(&table->paths[vtab->scan], column, descending))) {
+            info->orderByConsumed = 1;
+            plan |= descending ? PLAN_DESCENDING : 0;
+        }
+    }
+    info->idxNum = plan;
+    info->idxStr = (char *)path->name; /* static: shown by EXPLAIN QUERY PLAN, never freed */
+    info->needToFreeIdxStr = 0;
+    info->idxFlags = path->unique && !may_scan ? SQLITE_INDEX_SCAN_UNIQUE : 0;
+    info->estimatedRows = rows < 1 ? 1 : rows < 1e15 ? (sqlite3_int64)rows : (sqlite3_int64)1e15;
+    info->estimatedCost = (vtab->needy ? widest : rows) + 5;
+    return SQLITE_OK;
+}
+
+/* --- Operands --------------------------------------------------------------------------------- */
+
+/* What an operand says about an INTEGER column. */
+enum place { BELOW_ALL, AT, ABOVE_ALL, NOWHERE };
+
+/* Places VALUE among the integers: *INTEGER is it or, for a REAL *BETWEEN two of them, the one on
+ * the side of zero: as a bound it is right, or too wide by one. */
+static enum place place_integer(sqlite3_value *value, int64_t *integer, bool *between)
+{
+    *between = false;
+    switch (sqlite3_value_numeric_type(value)) {
+    case SQLITE_INTEGER: *integer = sqlite3_value_int64(value); return AT;
+    case SQLITE_FLOAT: {
+        double real = sqlite3_value_double(value);
+        if (real >= 0x1p63)
+            return ABOVE_ALL;
+        if (real < -0x1p63)
+            return BELOW_ALL;
+        *integer = (int64_t)real;
+        *between = (double)*integer != real;
+        return AT;
+    }
+    case SQLITE_NULL: return NOWHERE;
+    default: return ABOVE_ALL; /* text that is no number, blobs */
+    }
+}
+
+/* Narrows the query's range by a bound; false: no row can be in it. */
+static bool take_bound(struct clr_query *query, sqlite3_value *value, bool is_low)
+{
+    int64_t integer = 0;
+    bool between;
+    enum place place = place_integer(value, &integer, &between);
+    if (place == NOWHERE || place == (is_low ? ABOVE_ALL : BELOW_ALL))
+        return false;
+    if (place != AT)
+        return true;
+    if (is_low) {
+        query->has_low = true;
+        query->low = integer;
+    } else {
+        query->has_high = true;
+        query->high = integer;
+    }
+    return true;
+}
+
+/* Takes the operand of EQ key K. *NONE: nothing equals it. *SCAN: only a scan finds all that does.
+ */
+static enum clr_status take_equal(struct clr_vtab *vtab, struct clr_cursor *cursor,
+                                  struct clr_query *query, int k, sqlite3_value *value, bool *none,
+                                  bool *scan, struct clr_error *error)
+{
+    int number = vtab->table->paths[query->path].key[k].column;
+    const struct clr_column *column = &vtab->table->columns[number];
+    int64_t integer = 0;
+    bool between, is_argument = column->flags & CLR_ARG;
+    query->equal[k] = value;
+    if (is_argument) {
+        sqlite3_value_free(cursor->arg[number]);
+        if (!(cursor->arg[number] = sqlite3_value_dup(value)))
+            return clr_fail(error, CLR_NOMEM, 0, "out of memory");
+    }
+    if (sqlite3_value_type(value) == SQLITE_NULL) {
+        *none = true;
+    } else if (column->type == CLR_INTEGER) {
+        if (place_integer(value, &integer, &between) == AT && !between)
+            return CLR_OK;
+        *none = true;
+        if (is_argument) {
+            const char *text = (const char *)sqlite3_value_text(cursor->arg[number]);
+            return clr_fail(
+                error, CLR_MISUSE, 0,
+                "%s: %s is no whole number: '%.60s' (clr_address('%.60s') reads text as "
+                "an address)",
+                vtab->table->name, column->name, text ? text : "", text ? text : "");
+        }
+    } else if (column->type == CLR_TEXT) {
+        int type = sqlite3_value_type(value);
+        if (!is_argument && type == SQLITE_BLOB)
+            *none = true;
+        else if (!is_argument && type != SQLITE_TEXT && vtab->scan >= 0)
+            *scan = true;
+        else if (!sqlite3_value_text(value))
+            return clr_fail(error, CLR_NOMEM, 0, "out of memory");
+    }
+    return CLR_OK;
+}
+
+enum clr_status clr_take_operands(struct clr_vtab *vtab, struct clr_cursor *cursor, int plan,
+                                  sqlite3_value **argv, struct clr_query *query, bool *none,
+                                  struct clr_error *error)
+{
+    bool scan = false;
+    *none = false;
+    for (int k = 0; k < CLR_PATH_KEYS; k++)
+        if (plan & (PLAN_KEY << k))
+            CLR_TRY(take_equal(vtab, cursor, query, k, *argv++, none, &scan, error));
+    if ((plan & PLAN_LOW) && !take_bound(query, *argv++, true))
+        *none = true;
+    if ((plan & PLAN_HIGH) && !take_bound(query, *argv++, false))
+        *none = true;
+    if (query->low > query->high)
+        *none = true;
+    if (scan)
+        *query = (struct clr_query){.path = vtab->scan,
+                                    .descending = query->descending,
+                                    .low = INT64_MIN,
+                                    .high = INT64_MAX};
+    return CLR_OK;
+}
