@@ -1,6 +1,6 @@
 /*
- * clr_text(object), clr_field(object, 'a.b'): functions on what is in objects. The schema is a last,
- * optional argument, as of all functions that read a dump; see functions.c.
+ * clr_text(object), clr_field(object, 'a.b'): functions on what is in objects. The schema is a
+ * last, optional argument, as of all functions that read a dump; see functions.c.
  */
 #include "functions.h"
 
@@ -68,7 +68,8 @@ static enum clr_status field(struct call *call, struct clr_error *error)
 
 /* Finds the dump, walks its heap, and calls. ARGUMENTS stand in front of the schema. */
 static void with_dump(sqlite3_context *context, int argc, sqlite3_value **argv, int arguments,
-                      const char *name, enum clr_status (*function)(struct call *, struct clr_error *))
+                      const char *name,
+                      enum clr_status (*function)(struct call *, struct clr_error *))
 {
     enum { WALKED = CLR_PART_RUNTIME | CLR_PART_GC | CLR_PART_INDEX };
     struct clr_session *session = sqlite3_user_data(context);

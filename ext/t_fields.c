@@ -1,9 +1,10 @@
 /*
  * fields: what the objects of a type consist of, its statics, and its constants.
  *
- * A type's rows are those of its layout (inspect/layout.c): the instance fields of its base types, the
- * topmost first, then all that it declares itself. Names and types come from metadata, so asking for
- * one type needs no walk; only the size of a struct does, because the struct is found by its name.
+ * A type's rows are those of its layout (inspect/layout.c): the instance fields of its base types,
+ * the topmost first, then all that it declares itself. Names and types come from metadata, so
+ * asking for one type needs no walk; only the size of a struct does, because the struct is found by
+ * its name.
  */
 #include "cache.h"
 #include "inspect/layout.h"
@@ -35,9 +36,10 @@ static const struct clr_column field_columns[] = {
     [FIELD_DECLARING_TYPE] = {"declaring_type", CLR_INTEGER, CLR_KEY, 0,
                               "types.address of the type, or base type, that declares it."},
     [FIELD_TOKEN] = {"token", CLR_INTEGER, CLR_KEY, 0, "FieldDef token in the declaring module."},
-    [FIELD_OFFSET] = {"offset", CLR_INTEGER, 0, 0,
-                      "Bytes after the MethodTable pointer, in a struct from its start; of a static "
-                      "from the base of the type's statics, of an RVA field its RVA."},
+    [FIELD_OFFSET] =
+        {"offset", CLR_INTEGER, 0, 0,
+         "Bytes after the MethodTable pointer, in a struct from its start; of a static "
+         "from the base of the type's statics, of an RVA field its RVA."},
     [FIELD_SIZE] = {"size", CLR_INTEGER, 0, 0, "Bytes that it takes."},
     [FIELD_FIELD_TYPE] = {"field_type", CLR_TEXT, 0, 0, "Name of its type."},
     [FIELD_KIND] = {"kind", CLR_TEXT, 0, 0,
@@ -115,8 +117,8 @@ static enum clr_status start_fields(struct clr_cursor *base, const struct clr_qu
         CLR_TRY(clr_layout_get(base->dump, (uint64_t)clr_equal_int(query, 0), &layout, error));
         cursor->layout = layout;
     } else {
-        CLR_TRY(clr_heap_types(base->dump->heap, base->dump->runtime, &cursor->list,
-                               &cursor->left, error));
+        CLR_TRY(clr_dump_types(base->dump, base->job, &cursor->list, &cursor->left,
+                               error));
     }
     return next_field(base, error);
 }
@@ -183,17 +185,16 @@ static double all_fields(const struct clr_dump *dump)
 }
 
 static const struct clr_path field_paths[] = {
-    [FIELDS_BY_TYPE] = {.name = "type=",
-                        .key = {{FIELD_TYPE, CLR_EQ}},
-                        .order = FIELD_TYPE,
-                        .rows = clr_rows_few},
-    [FIELDS_SCAN] = {.name = "scan", .order = FIELD_TYPE, .needs = WALKED, .rows = all_fields},
+    [FIELDS_BY_TYPE] =
+        {.name = "type=", .key = {{FIELD_TYPE, CLR_EQ}}, .order = FIELD_TYPE, .rows = clr_rows_few},
+    [FIELDS_SCAN] = {.name = "scan", .order = FIELD_TYPE, .needs = CLR_PART_RUNTIME, .rows = all_fields},
     {0},
 };
 
 const struct clr_table clr_table_fields = {
     .name = "fields",
-    .doc = "Fields of types: instance fields with the inherited ones, and own statics and constants.",
+    .doc =
+        "Fields of types: instance fields with the inherited ones, and own statics and constants.",
     .columns = field_columns,
     .paths = field_paths,
     .needs = CLR_PART_RUNTIME,

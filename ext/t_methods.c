@@ -15,8 +15,6 @@
 #include "runtime/code.h"
 #include "runtime/methods.h"
 
-enum { WALKED = CLR_PART_RUNTIME | CLR_PART_GC | CLR_PART_INDEX };
-
 static enum clr_status no_memory(struct clr_error *error)
 {
     return clr_fail(error, CLR_NOMEM, 0, "out of memory");
@@ -92,7 +90,7 @@ static enum clr_status add_of_types(struct clr_dump *dump, struct clr_job *job,
 {
     const uint64_t *types;
     size_t count;
-    CLR_TRY(clr_heap_types(dump->heap, dump->runtime, &types, &count, error));
+    CLR_TRY(clr_dump_types(dump, job, &types, &count, error));
     for (size_t i = 0; i < count; i++) {
         struct clr_method_walk walk;
         struct clr_method method;
@@ -311,18 +309,18 @@ static const struct clr_path method_paths[] = {
                          .key = {{METHOD_TYPE, CLR_EQ}},
                          .order = METHOD_ADDRESS,
                          .reversible = true,
-                         .needs = WALKED,
+                         .needs = CLR_PART_RUNTIME,
                          .rows = clr_rows_few},
     [METHODS_BY_MODULE] = {.name = "module=",
                            .key = {{METHOD_MODULE, CLR_EQ}},
                            .order = METHOD_ADDRESS,
                            .reversible = true,
-                           .needs = WALKED,
+                           .needs = CLR_PART_RUNTIME,
                            .rows = clr_rows_types},
     [METHODS_SCAN] = {.name = "scan",
                       .order = METHOD_ADDRESS,
                       .reversible = true,
-                      .needs = WALKED,
+                      .needs = CLR_PART_RUNTIME,
                       .rows = all_methods},
     {0},
 };

@@ -172,7 +172,8 @@ static bool object_in(const struct static_walk *walk, uint64_t *object)
            clr_read_word(walk->dump->process, walk->found.address, object);
 }
 
-/* --- By object --------------------------------------------------------------------------------- */
+/* --- By object ---------------------------------------------------------------------------------
+ */
 
 static enum clr_status by_object(struct clr_cursor *base, const struct static_walk *all,
                                  struct clr_cache *cache, struct clr_error *error)
@@ -220,8 +221,8 @@ static enum clr_status next_entry(struct static_cursor *cursor, struct clr_error
     if (cursor->base.eof)
         return CLR_OK;
     cursor->entries--;
-    const struct static_row *row =
-        &((const struct static_row *)cache->static_rows)[cursor->index->entries[cursor->entry++].row];
+    const struct static_row *row = &(
+        (const struct static_row *)cache->static_rows)[cursor->index->entries[cursor->entry++].row];
     CLR_TRY(clr_layout_get(walk->dump, row->type, &layout, error));
     walk->layout = layout;
     walk->member = &layout->members[row->member];
@@ -230,7 +231,8 @@ static enum clr_status next_entry(struct static_cursor *cursor, struct clr_error
     return CLR_OK;
 }
 
-/* --- The table --------------------------------------------------------------------------------- */
+/* --- The table ---------------------------------------------------------------------------------
+ */
 
 static enum clr_status next_row(struct clr_cursor *base, struct clr_error *error)
 {

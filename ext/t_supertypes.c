@@ -9,8 +9,6 @@
 #include "results.h"
 #include "runtime/types.h"
 
-enum { WALKED = CLR_PART_RUNTIME | CLR_PART_GC | CLR_PART_INDEX };
-
 enum super_column {
     SUPER_TYPE,
     SUPER_SUPERTYPE,
@@ -215,7 +213,7 @@ static enum clr_status start_supers(struct clr_cursor *base, const struct clr_qu
             cursor->supers.count = 0;
         return next_super(base, error);
     }
-    CLR_TRY(clr_heap_types(dump->heap, dump->runtime, &cursor->list, &count, error));
+    CLR_TRY(clr_dump_types(dump, base->job, &cursor->list, &count, error));
     cursor->end = count;
     if (query->path == SUPERS_BY_SUPERTYPE) {
         size_t found;
@@ -273,9 +271,9 @@ static const struct clr_path super_paths[] = {
     [SUPERS_BY_SUPERTYPE] = {.name = "supertype=",
                              .key = {{SUPER_SUPERTYPE, CLR_EQ}},
                              .order = SUPER_TYPE,
-                             .needs = WALKED,
+                             .needs = CLR_PART_RUNTIME,
                              .rows = clr_rows_few},
-    [SUPERS_SCAN] = {.name = "scan", .order = SUPER_TYPE, .needs = WALKED, .rows = all_supertypes},
+    [SUPERS_SCAN] = {.name = "scan", .order = SUPER_TYPE, .needs = CLR_PART_RUNTIME, .rows = all_supertypes},
     {0},
 };
 

@@ -167,7 +167,7 @@ static enum clr_status start_types(struct clr_cursor *base, const struct clr_que
         base->eof = !listed;
         return listed ? read_type(cursor, address) : CLR_OK;
     }
-    CLR_TRY(clr_heap_types(dump->heap, dump->runtime, &cursor->list, &count, error));
+    CLR_TRY(clr_dump_types(dump, base->job, &cursor->list, &count, error));
     cursor->left = count;
     cursor->at = 0;
     if (query->path != TYPES_SCAN) {
@@ -250,24 +250,24 @@ static const struct clr_path type_paths[] = {
                        .key = {{TYPE_NAME, CLR_EQ}},
                        .order = TYPE_ADDRESS,
                        .reversible = true,
-                       .needs = WALKED,
+                       .needs = CLR_PART_RUNTIME,
                        .rows = types_of_a_name},
     [TYPES_BY_MODULE] = {.name = "module=",
                          .key = {{TYPE_MODULE, CLR_EQ}},
                          .order = TYPE_ADDRESS,
                          .reversible = true,
-                         .needs = WALKED,
+                         .needs = CLR_PART_RUNTIME,
                          .rows = clr_rows_hundreds},
     [TYPES_BY_PARENT] = {.name = "parent=",
                          .key = {{TYPE_PARENT, CLR_EQ}},
                          .order = TYPE_ADDRESS,
                          .reversible = true,
-                         .needs = WALKED,
+                         .needs = CLR_PART_RUNTIME,
                          .rows = clr_rows_few},
     [TYPES_SCAN] = {.name = "scan",
                     .order = TYPE_ADDRESS,
                     .reversible = true,
-                    .needs = WALKED,
+                    .needs = CLR_PART_RUNTIME,
                     .rows = clr_rows_types},
     {0},
 };

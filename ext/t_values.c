@@ -12,7 +12,8 @@
 
 enum { WALKED = CLR_PART_RUNTIME | CLR_PART_GC | CLR_PART_INDEX };
 
-/* --- field_values ------------------------------------------------------------------------------ */
+/* --- field_values ------------------------------------------------------------------------------
+ */
 
 enum value_column {
     VALUE_OBJECT,
@@ -30,16 +31,18 @@ enum value_column {
 static const struct clr_column value_columns[] = {
     [VALUE_OBJECT] = {"object", CLR_INTEGER, CLR_KEY | CLR_REQUIRED, 0, "objects.address."},
     [VALUE_ROW] = {"row", CLR_INTEGER, CLR_KEY, 0, "Number of the row, from 0: base types first."},
-    [VALUE_FIELD] = {"field", CLR_TEXT, 0, 0,
-                     "Path of the field: Next, Bread.First, Inline[0]; NULL for a boxed date and the "
-                     "like, which are one value."},
+    [VALUE_FIELD] =
+        {"field", CLR_TEXT, 0, 0,
+         "Path of the field: Next, Bread.First, Inline[0]; NULL for a boxed date and the "
+         "like, which are one value."},
     [VALUE_DECLARING_TYPE] = {"declaring_type", CLR_INTEGER, 0, 0,
                               "types.address that declares the last field of the path."},
     [VALUE_FIELD_TYPE] = {"field_type", CLR_TEXT, 0, 0, "Name of the field's type."},
     [VALUE_KIND] = {"kind", CLR_TEXT, 0, 0, "As fields.kind."},
-    [VALUE_VALUE] = {"value", CLR_ANY, 0, 0,
-                     "A number, or text: of strings, characters, enums, dates, guids, decimals; NULL "
-                     "for other references, and where there is none."},
+    [VALUE_VALUE] =
+        {"value", CLR_ANY, 0, 0,
+         "A number, or text: of strings, characters, enums, dates, guids, decimals; NULL "
+         "for other references, and where there is none."},
     [VALUE_TARGET] = {"target", CLR_INTEGER, 0, 0,
                       "objects.address that a reference holds, 0 for null; NULL for others."},
     [VALUE_ADDRESS] = {"address", CLR_INTEGER, 0, 0, "Address of the field."},
@@ -133,10 +136,7 @@ static enum clr_status value_column(struct clr_cursor *base, int column, sqlite3
 }
 
 static const struct clr_path value_paths[] = {
-    {.name = "object=",
-     .key = {{VALUE_OBJECT, CLR_EQ}},
-     .order = VALUE_ROW,
-     .rows = clr_rows_few},
+    {.name = "object=", .key = {{VALUE_OBJECT, CLR_EQ}}, .order = VALUE_ROW, .rows = clr_rows_few},
     {0},
 };
 
@@ -154,7 +154,8 @@ const struct clr_table clr_table_field_values = {
     .column = value_column,
 };
 
-/* --- elements ---------------------------------------------------------------------------------- */
+/* --- elements ----------------------------------------------------------------------------------
+ */
 
 enum element_column {
     ELEMENT_OBJECT,
@@ -170,9 +171,10 @@ enum element_column {
 };
 
 static const struct clr_column element_columns[] = {
-    [ELEMENT_OBJECT] = {"object", CLR_INTEGER, CLR_KEY | CLR_REQUIRED, 0,
-                        "objects.address of an array or of one of .NET's collections; another is an "
-                        "error."},
+    [ELEMENT_OBJECT] =
+        {"object", CLR_INTEGER, CLR_KEY | CLR_REQUIRED, 0,
+         "objects.address of an array or of one of .NET's collections; another is an "
+         "error."},
     [ELEMENT_POSITION] = {"position", CLR_INTEGER, CLR_KEY, 0,
                           "Number of the element, from 0, in the order of the collection."},
     [ELEMENT_INDICES] = {"indices", CLR_TEXT, 0, 0,
@@ -275,7 +277,8 @@ static enum clr_status element_column(struct clr_cursor *base, int column, sqlit
     bool of_key = column == ELEMENT_KEY || column == ELEMENT_KEY_TARGET;
     bool of_value = column == ELEMENT_VALUE || column == ELEMENT_TARGET;
     if (of_key && item->has_key && !cursor->key_is_read) {
-        CLR_TRY(read_value(base->dump, "elements", cursor->object, &item->key, &cursor->key, error));
+        CLR_TRY(
+            read_value(base->dump, "elements", cursor->object, &item->key, &cursor->key, error));
         cursor->key_is_read = true;
     }
     if (of_value && !cursor->value_is_read) {

@@ -34,6 +34,7 @@ static const struct option {
     {"unpack_limit", NUMBER, offsetof(struct clr_options, unpack_limit)},
     {"conservative_roots", NOT_FLAG, offsetof(struct clr_options, no_conservative_roots)},
     {"mmap", NOT_FLAG, offsetof(struct clr_options, no_mmap)},
+    {"partial_heap", FLAG, offsetof(struct clr_options, partial_heap)},
     {"progress", FLAG, offsetof(struct clr_options, progress)},
 };
 

@@ -21,6 +21,7 @@ struct clr_options {
     unsigned threads;       /* workers; 0: as many as there are processors, 8 at most */
     bool no_conservative_roots;
     bool no_mmap;  /* read through a private copy instead of mapping the file */
+    bool partial_heap; /* walk what there is of a heap that was not dumped as a whole */
     bool progress; /* report on stderr */
 };
 

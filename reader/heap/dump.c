@@ -112,6 +112,48 @@ enum clr_status clr_dump_open(const char *path, struct clr_options *options, str
     return CLR_OK;
 }
 
+/* Bytes of the segments that the headers of the core announce, saved or not. */
+static uint64_t announced_bytes(const struct clr_process *process, const struct clr_gc *gc)
+{
+    const struct clr_region *regions;
+    size_t count = clr_process_regions(process, &regions);
+    uint64_t sum = 0;
+    for (size_t i = 0; i < count; i++) {
+        uint64_t end = regions[i].start + regions[i].size;
+        size_t low = 0, high = gc->segment_count;
+        while (low < high) { /* the first segment that ends behind the region's start */
+            size_t middle = low + (high - low) / 2;
+            if (gc->segments[middle].end <= regions[i].start)
+                low = middle + 1;
+            else
+                high = middle;
+        }
+        for (; low < gc->segment_count && gc->segments[low].start < end; low++) {
+            const struct clr_segment *s = &gc->segments[low];
+            uint64_t from = s->start > regions[i].start ? s->start : regions[i].start;
+            sum += (s->end < end ? s->end : end) - from;
+        }
+    }
+    return sum;
+}
+
+/* A core that was cut announces its heap and lacks bytes of it: what is there is served. One whose
+ * writer left the heap out has a page of it here and there, where stacks point: tables of such a
+ * heap would look like answers. */
+static enum clr_status require_heap(const struct clr_dump *dump, struct clr_error *error)
+{
+    uint64_t whole = 0, announced = announced_bytes(dump->process, dump->gc);
+    for (size_t i = 0; i < dump->gc->segment_count; i++)
+        whole += dump->gc->segments[i].end - dump->gc->segments[i].start;
+    if (dump->options.partial_heap || announced >= whole / 2)
+        return CLR_OK;
+    return clr_fail(error, CLR_FAULT, 0,
+                    "the heap is not in the dump: it has %llu of %llu bytes; take one with the heap "
+                    "(createdump --withheap, dotnet-dump collect --type Heap), or attach with "
+                    "option 'partial_heap' to see what there is",
+                    (unsigned long long)announced, (unsigned long long)whole);
+}
+
 static enum clr_status build_gc(struct clr_dump *dump, struct clr_problems *problems,
                                 struct clr_job *job, struct clr_error *error)
 {
@@ -120,6 +162,8 @@ static enum clr_status build_gc(struct clr_dump *dump, struct clr_problems *prob
         return say_again(&dump->no_gc, error);
     struct clr_error reason = {0};
     enum clr_status status = clr_gc_open(dump->runtime, problems, &dump->gc, &reason);
+    if (status == CLR_OK)
+        status = require_heap(dump, &reason);
     if (status == CLR_OK)
         return CLR_OK;
     if (!may_pass(status)) {
@@ -375,6 +419,7 @@ void clr_dump_close(struct clr_dump *dump)
         if (parts[i].drop)
             parts[i].drop(dump);
     clr_map_deinit(&dump->strays);
+    clr_free(dump->module_types);
     if (dump->field_paths_free)
         dump->field_paths_free(dump->field_paths);
     if (dump->layouts_free)
@@ -448,4 +493,25 @@ void clr_dump_stray(struct clr_dump *dump, uint64_t slot, uint64_t value, uint64
         clr_problem_of(dump->problems, CLR_ERROR, "refs", 0, true, slot, length,
                        "references from 0x%llx on are not saved in the dump",
                        (unsigned long long)slot);
+}
+
+enum clr_status clr_dump_types(struct clr_dump *dump, struct clr_job *job, const uint64_t **types,
+                               size_t *count, struct clr_error *error)
+{
+    struct clr_error reason = {0};
+    CLR_TRY(clr_dump_need(dump, CLR_PART_RUNTIME, job, error));
+    enum clr_status status = clr_dump_need(dump, NEEDS_INDEX, job, &reason);
+    if (status == CLR_OK)
+        return clr_heap_types(dump->heap, dump->runtime, types, count, error);
+    if (may_pass(status))
+        return say_again(&reason, error);
+    if (!dump->module_types) {
+        CLR_TRY(clr_types_list(NULL, dump->runtime, &dump->module_types, &dump->module_type_count,
+                               error));
+        clr_problem(dump->problems, CLR_WARNING, "types", 0, 0,
+                    "types that only objects would show are not listed: %s", reason.text);
+    }
+    *types = dump->module_types;
+    *count = dump->module_type_count;
+    return CLR_OK;
 }

@@ -62,6 +62,8 @@ struct clr_dump {
     void (*type_index_free)(struct clr_type_index *);
     struct clr_layouts *layouts;
     void (*layouts_free)(struct clr_layouts *);
+    uint64_t *module_types; /* clr_dump_types without a heap; NULL: not asked for */
+    size_t module_type_count;
     unsigned built;                             /* parts */
     struct clr_error no_runtime, no_gc;         /* why, when these could not be opened */
     struct clr_error no_handles, no_finalizers; /* the same, once HANDLES is built */
@@ -83,6 +85,11 @@ unsigned clr_dump_threads(const struct clr_dump *dump);
  * and can be tried again. JOB may be NULL; threads of 0 become clr_dump_threads. */
 enum clr_status clr_dump_need(struct clr_dump *dump, unsigned parts, struct clr_job *job,
                               struct clr_error *error);
+
+/* All types; sorted, live with the dump. Walks the heap; where the dump does not have it, the list
+ * is that of the modules alone, and a problem says so. */
+enum clr_status clr_dump_types(struct clr_dump *dump, struct clr_job *job, const uint64_t **types,
+                               size_t *count, struct clr_error *error);
 
 /* Reports a slot that holds no object, or bytes of an object that are not saved (VALUE 0): once a
  * slot, however often it is met. Connection's thread. */

@@ -3,7 +3,9 @@
  * everything else about objects iterates or asks the index: there is no second walker.
  *
  *   shapes.c  MethodTable -> sizes, flags, statistics; the list of all types
- *   walk.c    the walk: allocation contexts, resynchronisation, splitting into parts
+ *   walk.c    the walk: cutting the heap into parts, putting their results together
+ *   part.c    one part: the inner loop, gaps of allocation contexts
+ *   resync.c  where to go on after damage
  *   index.c   address <-> number. Objects (free blocks too) are numbered in address order
  *
  * Index: for each 64 units of saved heap (a unit is the object alignment: 8 bytes, or 4) one 12-byte
@@ -95,6 +97,10 @@ bool clr_object_scan_next(struct clr_object_scan *scan, struct clr_object *objec
 /* Made on first use on the connection's thread; sorted by address; lives with the heap. */
 enum clr_status clr_heap_types(struct clr_heap *heap, struct clr_runtime *runtime,
                                const uint64_t **types, size_t *count, struct clr_error *error);
+
+/* The same as a new list (freed with clr_free); HEAP may be NULL: without types met in a walk. */
+enum clr_status clr_types_list(const struct clr_heap *heap, struct clr_runtime *runtime,
+                               uint64_t **types, size_t *count, struct clr_error *error);
 
 /* --- Postings: numbers of the objects of a type, ascending (4 bytes an object) --- */
 enum clr_status clr_heap_postings_build(struct clr_heap *heap, struct clr_job *job,

@@ -238,12 +238,16 @@ static enum clr_status read_statics(struct reading *r, struct clr_error *error)
     const struct clr_root_sources *from = r->from;
     const uint64_t *types;
     size_t count;
-    /* Where no statics are described (.NET 8), they and those of threads lie in arrays that handles
-     * hold: what they hold is alive, and has another root's name. */
-    if (!r->statics.has_statics)
+    const struct clr_contract_row *contract = from->runtime->contract[CLR_CONTRACT_TYPES];
+    if (!r->statics.has_statics && contract && contract->flags & CLR_TYPES_HANDLES_HOLD_STATICS)
         clr_problem_of(from->problems, CLR_WARNING, "roots", 0, false, 0, 0,
                        "static fields do not name roots: this runtime does not describe where they "
                        "are (%s); what they hold is held by handles of kind strong",
+                       r->statics.refusal);
+    else if (!r->statics.has_statics)
+        clr_problem_of(from->problems, CLR_ERROR, "roots", 0, true, 0, 0,
+                       "static fields do not name roots, and thread statics are none: this runtime "
+                       "does not describe where they are (%s)",
                        r->statics.refusal);
     else if (!r->statics.has_thread_statics)
         clr_problem_of(from->problems, CLR_ERROR, "roots", 1, true, 0, 0,

@@ -387,7 +387,7 @@ static enum clr_status add_all(struct type_set *set, const struct clr_heap *heap
         if (status == CLR_NOMEM || set->failed)
             return no_memory(error);
     }
-    for (size_t i = 0; i < heap->shape_count; i++)
+    for (size_t i = 0; heap && i < heap->shape_count; i++)
         if (!add_type(set, heap->shapes[i].type))
             return no_memory(error);
     for (size_t i = 0; i < set->count; i++)
@@ -404,24 +404,32 @@ static int by_address(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
+enum clr_status clr_types_list(const struct clr_heap *heap, struct clr_runtime *runtime,
+                               uint64_t **types, size_t *count, struct clr_error *error)
+{
+    struct type_set set = {0};
+    enum clr_status status = add_all(&set, heap, runtime, error);
+    clr_map_deinit(&set.seen);
+    *types = NULL;
+    *count = 0;
+    if (status == CLR_OK && !set.items && !(set.items = clr_alloc(1, sizeof *set.items)))
+        status = no_memory(error);
+    if (status != CLR_OK) {
+        clr_free(set.items);
+        return status;
+    }
+    if (set.count > 1)
+        qsort(set.items, set.count, sizeof *set.items, by_address);
+    *types = set.items;
+    *count = set.count;
+    return CLR_OK;
+}
+
 enum clr_status clr_heap_types(struct clr_heap *heap, struct clr_runtime *runtime,
                                const uint64_t **types, size_t *count, struct clr_error *error)
 {
-    if (!heap->types) {
-        struct type_set set = {0};
-        enum clr_status status = add_all(&set, heap, runtime, error);
-        clr_map_deinit(&set.seen);
-        if (status == CLR_OK && !set.items && !(set.items = clr_alloc(1, sizeof *set.items)))
-            status = no_memory(error);
-        if (status != CLR_OK) {
-            clr_free(set.items);
-            return status;
-        }
-        if (set.count > 1)
-            qsort(set.items, set.count, sizeof *set.items, by_address);
-        heap->types = set.items;
-        heap->type_count = set.count;
-    }
+    if (!heap->types)
+        CLR_TRY(clr_types_list(heap, runtime, &heap->types, &heap->type_count, error));
     *types = heap->types;
     *count = heap->type_count;
     return CLR_OK;

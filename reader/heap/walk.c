@@ -19,62 +19,19 @@
  * was guessed. Segments of large objects are not cut: they hold few, and a search would read
  * through memory that a walk steps over.
  *
+ * part.c walks one part; this file cuts the heap and puts the results in order.
+ *
  * Damage. A word that is no MethodTable, or a size that leads out of the segment: the walk goes on
  * at the next address that must be an object: a MethodTable that can have instances, a header word
  * that can be one, and sizes that lead from there over several objects, or to the end. Memory
  * inside a lost object can look like that too, and then its chain falls in with the true one before
  * long: an object that hides a longer chain of objects behind it is not believed. See resync.c.
- *
- * The inner loop is instantiated twice: for 8-byte words in this machine's byte order, and for the
- * rest.
  */
-#include "heap/resync.h"
+#include "heap/walk.h"
 
 #include "base/alloc.h"
 
-enum {
-    PART_SIZE = 16 << 20, /* bytes of a part of a segment that is cut */
-    PART_WORK = 1 << 20,  /* objects or steps of a search between two looks for cancel */
-    AHEAD = 1024,         /* bytes: the next objects are asked for while this one is read */
-};
-
-/* Damage of one kind in one part. */
-struct loss {
-    uint64_t first, bytes;
-};
-
-/* A stretch of a segment. Objects that start in [start, end) belong to it. */
-struct part {
-    uint64_t start, end;
-    uint32_t segment;
-    bool sure; /* begins at the start of the segment, or is walked again */
-    bool done;
-    bool searching; /* the next object is not known; also how a part that is done may end */
-    bool synced;    /* an object or gap was found */
-    bool in_hole;   /* searching behind a hole: what is lost is the rest of objects from there */
-    uint64_t first; /* address where it was */
-    uint64_t at;    /* the next object, or where the search goes on */
-    size_t gap;     /* the next gap */
-    uint64_t objects, walked, gap_bytes, free_count, free_bytes;
-    struct loss lead_bad, lead_hole; /* before FIRST, if not sure */
-    struct loss bad, hole;
-    uint64_t bad_type;         /* MethodTable of the first bad one, if that is only not saved */
-    struct clr_tally *tallies; /* of a part that is not sure */
-    size_t tally_count, tally_room;
-};
-
-struct walk {
-    struct clr_heap *heap;
-    struct clr_problems *problems;
-    struct clr_job *job;
-    struct part *parts;
-    size_t part_count, part_room;
-    struct clr_gap *gaps; /* of all segments, sorted */
-    size_t gap_count, gap_room;
-    size_t *first_gap; /* by segment; segment_count + 1 */
-    struct clr_walker *walkers;
-    unsigned walker_count;
-};
+enum { PART_SIZE = 16 << 20 }; /* bytes of a part of a segment that is cut */
 
 static enum clr_status no_memory(struct clr_error *error)
 {
@@ -83,7 +40,7 @@ static enum clr_status no_memory(struct clr_error *error)
 
 /* --- Gaps: allocation contexts that lie in a segment ------------------------------------------ */
 
-static bool add_gaps(struct walk *walk, size_t segment_index)
+static bool add_gaps(struct clr_walk *walk, size_t segment_index)
 {
     const struct clr_heap *heap = walk->heap;
     const struct clr_gc *gc = heap->gc;
@@ -116,7 +73,7 @@ static bool add_gaps(struct walk *walk, size_t segment_index)
 
 /* --- Parts ------------------------------------------------------------------------------------ */
 
-static bool add_part(struct walk *walk, uint32_t segment, uint64_t start, uint64_t end)
+static bool add_part(struct clr_walk *walk, uint32_t segment, uint64_t start, uint64_t end)
 {
     size_t gap = walk->first_gap[segment], last = walk->first_gap[segment + 1];
     bool sure = start == walk->heap->gc->segments[segment].start;
@@ -124,18 +81,18 @@ static bool add_part(struct walk *walk, uint32_t segment, uint64_t start, uint64
         return false;
     while (gap < last && walk->gaps[gap].end <= start)
         gap++;
-    walk->parts[walk->part_count++] = (struct part){.start = start,
-                                                    .end = end,
-                                                    .segment = segment,
-                                                    .sure = sure,
-                                                    .searching = !sure,
-                                                    .at = start,
-                                                    .gap = gap};
+    walk->parts[walk->part_count++] = (struct clr_part_walk){.start = start,
+                                                             .end = end,
+                                                             .segment = segment,
+                                                             .sure = sure,
+                                                             .searching = !sure,
+                                                             .at = start,
+                                                             .gap = gap};
     return true;
 }
 
 /* Cuts lie at the start of an index entry, so that no two parts write to one. */
-static bool add_parts(struct walk *walk, uint32_t number, size_t *range)
+static bool add_parts(struct clr_walk *walk, uint32_t number, size_t *range)
 {
     const struct clr_heap *heap = walk->heap;
     const struct clr_segment *segment = &heap->gc->segments[number];
@@ -159,7 +116,7 @@ static bool add_parts(struct walk *walk, uint32_t number, size_t *range)
     return segment->start == segment->end || add_part(walk, number, start, segment->end);
 }
 
-static enum clr_status plan(struct walk *walk, struct clr_error *error)
+static enum clr_status plan(struct clr_walk *walk, struct clr_error *error)
 {
     struct clr_heap *heap = walk->heap;
     size_t segments = heap->gc->segment_count, range = 0;
@@ -175,283 +132,24 @@ static enum clr_status plan(struct walk *walk, struct clr_error *error)
     return CLR_OK;
 }
 
-/* --- The inner loop --------------------------------------------------------------------------- */
-
-static inline void mark(struct clr_heap *heap, const struct clr_index_range *range,
-                        uint64_t address)
-{
-    uint64_t unit = clr_index_unit(heap, range, address);
-    struct clr_index_entry *entry = &heap->entries[range->first + unit / CLR_ENTRY_UNITS];
-    entry->half[unit >> 5 & 1] |= (uint32_t)1 << (unit & 31);
-}
-
-/* Walks objects of known types from p->at on, as long as their headers lie in the walker's piece,
- * and none reaches past LIMIT. Stops at the first that needs more thought. */
-static inline __attribute__((always_inline)) void run(struct clr_walker *w, struct clr_cells *cells,
-                                                      struct part *p, uint64_t limit,
-                                                      const unsigned word, const bool swapped,
-                                                      const uint64_t alignment)
-{
-    struct clr_heap *heap = w->heap;
-    const uint64_t mask = ~heap->unmask, count_offset = heap->count_offset;
-    const uint8_t *bytes = w->bytes;
-    const uint64_t from = w->from;
-    uint64_t o = p->at - from, stop = w->to - from - (count_offset + sizeof(uint32_t)) + 1;
-    uint64_t objects = 0, start = o;
-    uint64_t type = ~clr_load_word(bytes + o, word, swapped) & mask; /* not the first one's */
-    struct clr_cell *cell = NULL;
-    const struct clr_index_range *range = w->range;
-    struct clr_index_entry *entries = heap->entries + range->first;
-    const uint64_t bias = from - range->start;
-    const unsigned shift = word == 8 ? 3 : 2;
-    limit -= from;
-    if (stop > p->end - from)
-        stop = p->end - from;
-    while (o < stop) {
-        __builtin_prefetch(bytes + o + AHEAD);
-        uint64_t found = clr_load_word(bytes + o, word, swapped) & mask;
-        if (found != type) {
-            if (!(cell = clr_cells_find(cells, found)) || found == 0)
-                break;
-            type = found;
-        }
-        uint64_t size = cell->base;
-        if (cell->component != 0) {
-            uint64_t count = clr_load_u32(bytes + o + count_offset, swapped);
-            size = (size + count * cell->component + alignment - 1) & ~(alignment - 1);
-            if (size > limit - o)
-                break;
-            clr_cell_add(cell, size);
-        } else {
-            if (word != 8)
-                size = clr_round_up(size, alignment);
-            if (size > limit - o)
-                break;
-            if (word != 8)
-                clr_cell_add(cell, size);
-            else
-                cell->count++;
-        }
-        uint64_t unit = (o + bias) >> shift;
-        entries[unit / CLR_ENTRY_UNITS].half[unit >> 5 & 1] |= (uint32_t)1 << (unit & 31);
-        objects++;
-        o += size;
-    }
-    p->objects += objects;
-    p->walked += o - start;
-    p->at = from + o;
-}
-
-static __attribute__((noinline)) void run_native(struct clr_walker *w, struct clr_cells *cells,
-                                                 struct part *p, uint64_t limit)
-{
-    run(w, cells, p, limit, 8, false, 8);
-}
-
-static __attribute__((noinline)) void run_other(struct clr_walker *w, struct clr_cells *cells,
-                                                struct part *p, uint64_t limit)
-{
-    run(w, cells, p, limit, w->heap->word, w->heap->swapped, w->alignment);
-}
-
-/* --- One part --------------------------------------------------------------------------------- */
-
-static void lose(struct part *p, bool hole, uint64_t address, uint64_t bytes)
-{
-    struct loss *loss =
-        p->sure || p->synced ? (hole ? &p->hole : &p->bad) : (hole ? &p->lead_hole : &p->lead_bad);
-    if (loss->bytes == 0 && bytes != 0)
-        loss->first = address;
-    loss->bytes += bytes;
-}
-
-static void synced(struct part *p)
-{
-    p->searching = p->in_hole = false;
-    if (!p->synced) {
-        p->synced = true;
-        p->first = p->at;
-    }
-}
-
-/* Where the objects from p->at on must end: the next gap, or the end of the segment. */
-static uint64_t limit_of(const struct walk *walk, struct part *p)
-{
-    size_t last = walk->first_gap[p->segment + 1];
-    while (p->gap < last && walk->gaps[p->gap].start < p->at)
-        p->gap++;
-    return p->gap < last ? walk->gaps[p->gap].start : walk->heap->gc->segments[p->segment].end;
-}
-
-/* Looks on for an object, for a limited number of steps. */
-static enum clr_status search(const struct walk *walk, struct clr_walker *w, struct part *p,
-                              uint64_t *work)
-{
-    const struct clr_heap *heap = walk->heap;
-    const uint64_t unit = (uint64_t)1 << heap->unit_shift;
-    /* A part that is taken up inside a gap begins behind it. */
-    if (p->gap < walk->first_gap[p->segment + 1] && walk->gaps[p->gap].start < p->at &&
-        walk->gaps[p->gap].end > p->at) {
-        p->at = walk->gaps[p->gap].end;
-        synced(p);
-        return CLR_OK;
-    }
-    uint64_t limit = limit_of(walk, p), stop = limit < p->end ? limit : p->end, from = p->at;
-    while (p->at<stop && * work> 0) {
-        --*work;
-        if (!clr_walker_look(w, p->at, 1)) {
-            uint64_t next;
-            lose(p, p->in_hole, from, p->at - from);
-            p->in_hole = true;
-            if (!clr_next_saved(heap->process, p->at, &next) || next > stop)
-                next = stop;
-            next = clr_round_up(next, unit);
-            lose(p, true, p->at, next - p->at);
-            from = p->at = next;
-            continue;
-        }
-        uint64_t measured = w->measured;
-        bool is_object;
-        CLR_TRY(clr_resync_accept(w, p->at, limit, &is_object));
-        measured = w->measured - measured;
-        *work -= measured < *work ? measured : *work;
-        if (is_object) {
-            lose(p, p->in_hole, from, p->at - from);
-            synced(p);
-            return CLR_OK;
-        }
-        p->at += unit;
-    }
-    lose(p, p->in_hole, from, p->at - from);
-    if (p->at >= p->end)
-        p->done = true; /* and still searching */
-    else if (p->at == limit)
-        synced(p); /* a gap begins here, whatever was lost before */
-    return CLR_OK;
-}
-
-/* What the inner loop would not do: the end, gaps, new types, objects at the edge of what is saved,
- * holes, damage. */
-static enum clr_status step(const struct walk *walk, struct clr_walker *w, struct part *p,
-                            uint64_t limit)
-{
-    struct clr_measured object;
-    if (p->at == limit && p->gap < walk->first_gap[p->segment + 1]) {
-        const struct clr_gap *gap = &walk->gaps[p->gap++];
-        p->gap_bytes += gap->end - gap->start;
-        p->at = gap->end;
-        return CLR_OK;
-    }
-    CLR_TRY(clr_walker_measure(w, p->at, limit, &object));
-    if (object.what == CLR_MEASURED_TOO_LONG && p->gap < walk->first_gap[p->segment + 1]) {
-        /* A context that nobody uses any more may lie inside an object: believe the objects, if
-         * they lead past it. */
-        uint64_t end = walk->heap->gc->segments[p->segment].end;
-        struct clr_measured whole;
-        bool holds;
-        CLR_TRY(clr_walker_measure(w, p->at, end, &whole));
-        if (whole.what == CLR_MEASURED_OBJECT) {
-            CLR_TRY(clr_resync_chain(w, p->at, end, &holds));
-            if (holds) {
-                while (p->gap < walk->first_gap[p->segment + 1] &&
-                       walk->gaps[p->gap].start < p->at + whole.size)
-                    p->gap++;
-                return CLR_OK;
-            }
-        }
-    }
-    switch (object.what) {
-    case CLR_MEASURED_OBJECT:
-        mark(walk->heap, &walk->heap->ranges[clr_index_range_from(walk->heap, p->at)], p->at);
-        if (object.cell->component != 0 || walk->heap->word != 8)
-            clr_cell_add(object.cell, object.size);
-        else
-            object.cell->count++; /* all of one size: see run */
-        p->objects++;
-        p->walked += object.size;
-        p->at += object.size;
-        break;
-    case CLR_MEASURED_UNSAVED:
-        p->searching = p->in_hole = true;
-        if (clr_walker_look(w, p->at, 1)) { /* the header reaches into the hole */
-            lose(p, true, p->at, walk->heap->word);
-            p->at += walk->heap->word;
-        }
-        break;
-    default:
-        /* Whatever began here had the size of the smallest object at least. */
-        p->searching = true;
-        if (p->bad.bytes == 0 && clr_walker_type_unsaved(w, p->at, &object))
-            p->bad_type = object.word & ~walk->heap->unmask;
-        uint64_t behind = p->at + clr_smallest_object(walk->heap);
-        if (behind > limit)
-            behind = limit;
-        if (behind > p->end)
-            behind = p->end;
-        lose(p, false, p->at, behind - p->at);
-        p->at = behind;
-        break;
-    }
-    return CLR_OK;
-}
-
-/* Walks a part for a limited time. */
-static enum clr_status advance(const struct walk *walk, struct clr_walker *w, struct part *p,
-                               struct clr_cells *cells)
-{
-    const struct clr_heap *heap = walk->heap;
-    const struct clr_cell *free_cell = clr_cells_find(cells, heap->runtime->free_type);
-    uint64_t free_count = free_cell ? free_cell->count : 0;
-    uint64_t free_bytes = free_cell ? free_cell->total : 0;
-    uint64_t work = PART_WORK;
-    clr_walker_enter(w, cells, &heap->gc->segments[p->segment]);
-    while (!p->done && work > 0) {
-        if (p->searching) {
-            CLR_TRY(search(walk, w, p, &work));
-            continue;
-        }
-        if (p->at >= p->end) {
-            p->done = true;
-            break;
-        }
-        uint64_t limit = limit_of(walk, p), before = p->at, objects = p->objects;
-        if (p->at < limit && clr_walker_look(w, p->at, heap->count_offset + sizeof(uint32_t))) {
-            if (heap->native)
-                run_native(w, cells, p, limit);
-            else
-                run_other(w, cells, p, limit);
-        }
-        objects = p->objects - objects;
-        work -= objects + 1 < work ? objects + 1 : work;
-        if (p->at == before)
-            CLR_TRY(step(walk, w, p, limit));
-    }
-    free_cell = clr_cells_find(cells, heap->runtime->free_type);
-    if (free_cell) {
-        p->free_count += free_cell->count - free_count;
-        p->free_bytes += free_cell->total - free_bytes;
-    }
-    return CLR_OK;
-}
-
 static enum clr_status walk_item(void *context, unsigned worker, size_t item,
                                  struct clr_error *error)
 {
-    struct walk *walk = context;
-    struct part *p = &walk->parts[item];
+    struct clr_walk *walk = context;
+    struct clr_part_walk *p = &walk->parts[item];
     struct clr_walker *w = &walk->walkers[worker];
     w->error = error;
     if (p->done)
         return CLR_OK;
     if (p->sure)
-        return advance(walk, w, p, &w->sure);
-    CLR_TRY(advance(walk, w, p, &w->guessed));
+        return clr_part_advance(walk, w, p, &w->sure);
+    CLR_TRY(clr_part_advance(walk, w, p, &w->guessed));
     return clr_cells_drain(&w->guessed, &p->tallies, &p->tally_count, &p->tally_room, error);
 }
 
 /* --- Putting the parts together --------------------------------------------------------------- */
 
-static void forget(const struct walk *walk, struct part *p)
+static void forget(const struct clr_walk *walk, struct clr_part_walk *p)
 {
     struct clr_heap *heap = walk->heap;
     for (size_t i = clr_index_range_from(heap, p->start);
@@ -466,7 +164,7 @@ static void forget(const struct walk *walk, struct part *p)
     clr_free(p->tallies);
 }
 
-static void add_lead(struct loss *loss, const struct loss *lead)
+static void add_lead(struct clr_loss *loss, const struct clr_loss *lead)
 {
     if (lead->bytes != 0 && (loss->bytes == 0 || lead->first < loss->first))
         loss->first = lead->first;
@@ -474,8 +172,8 @@ static void add_lead(struct loss *loss, const struct loss *lead)
 }
 
 /* Makes the part what a walk that comes from the part BEFORE makes of it. */
-static enum clr_status settle(struct walk *walk, const struct part *before, struct part *p,
-                              struct clr_error *error)
+static enum clr_status settle(struct clr_walk *walk, const struct clr_part_walk *before,
+                              struct clr_part_walk *p, struct clr_error *error)
 {
     if (before->searching) { /* it looked for the next object up to here, as this one did */
         add_lead(&p->hole, &p->lead_hole);
@@ -487,23 +185,23 @@ static enum clr_status settle(struct walk *walk, const struct part *before, stru
         return CLR_OK;
     forget(walk, p);
     size_t gap = walk->first_gap[p->segment];
-    *p = (struct part){.start = p->start,
-                       .end = p->end,
-                       .segment = p->segment,
-                       .sure = true,
-                       .at = before->at,
-                       .gap = gap};
+    *p = (struct clr_part_walk){.start = p->start,
+                                .end = p->end,
+                                .segment = p->segment,
+                                .sure = true,
+                                .at = before->at,
+                                .gap = gap};
     struct clr_walker *w = &walk->walkers[0];
     w->error = error;
     while (!p->done) {
         CLR_TRY(clr_job_poll(walk->job, "walking the heap", p->at - p->start, p->end - p->start,
                              error));
-        CLR_TRY(advance(walk, w, p, &w->sure));
+        CLR_TRY(clr_part_advance(walk, w, p, &w->sure));
     }
     return CLR_OK;
 }
 
-static void report(const struct walk *walk, const struct part *p)
+static void report(const struct clr_walk *walk, const struct clr_part_walk *p)
 {
     const struct clr_segment *segment = &walk->heap->gc->segments[p->segment];
     const char *kind = segment->kind == CLR_FROZEN ? "frozen"
@@ -531,7 +229,7 @@ static void report(const struct walk *walk, const struct part *p)
                        (unsigned long long)p->hole.first, kind, (unsigned long long)segment->start);
 }
 
-static void account(const struct walk *walk, const struct part *p)
+static void account(const struct clr_walk *walk, const struct clr_part_walk *p)
 {
     struct clr_segment_stats *stats = &walk->heap->segments[p->segment];
     stats->total_count += p->objects;
@@ -543,7 +241,7 @@ static void account(const struct walk *walk, const struct part *p)
     report(walk, p);
 }
 
-static enum clr_status join(struct walk *walk, struct clr_error *error)
+static enum clr_status join(struct clr_walk *walk, struct clr_error *error)
 {
     struct clr_heap *heap = walk->heap;
     struct clr_tally *tallies = NULL;
@@ -551,7 +249,7 @@ static enum clr_status join(struct walk *walk, struct clr_error *error)
     enum clr_status status = CLR_OK;
     struct clr_cells *all;
     for (size_t i = 0; i < walk->part_count && status == CLR_OK; i++) {
-        struct part *p = &walk->parts[i];
+        struct clr_part_walk *p = &walk->parts[i];
         if (!p->sure)
             status = settle(walk, &walk->parts[i - 1], p, error);
         if (status == CLR_OK)
@@ -582,7 +280,7 @@ static enum clr_status join(struct walk *walk, struct clr_error *error)
 
 /* --- The walk --------------------------------------------------------------------------------- */
 
-static enum clr_status walk_all(struct walk *walk, struct clr_error *error)
+static enum clr_status walk_all(struct clr_walk *walk, struct clr_error *error)
 {
     struct clr_heap *heap = walk->heap;
     bool all_done = false;
@@ -612,7 +310,7 @@ enum clr_status clr_heap_walk(const struct clr_runtime *runtime, const struct cl
                               struct clr_problems *problems, struct clr_job *job,
                               struct clr_heap **heap, struct clr_error *error)
 {
-    struct walk walk = {.problems = problems, .job = job};
+    struct clr_walk walk = {.problems = problems, .job = job};
     const struct clr_object_layout *o = &runtime->object;
     enum clr_status status;
     struct clr_heap *h;

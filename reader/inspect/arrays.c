@@ -3,8 +3,8 @@
  *
  *     object             MethodTable word
  *     + Array.m_NumComponents   number of elements in all, u32
- *     + size of Array    of other arrays than vectors: a length for each dimension, i32, then a lower
- *                        bound for each, i32
+ *     + size of Array    of other arrays than vectors: a length for each dimension, i32, then a
+ * lower bound for each, i32
  *     + base size - word the elements, one after the other, the last index fastest
  *
  * Base size counts the header word too, which lies before the object: so the elements begin a word
@@ -29,11 +29,12 @@ bool clr_array_open(struct clr_dump *dump, uint64_t address, struct clr_array_vi
         return false;
     *array = (struct clr_array_view){.address = address,
                                      .data = address + type.base_size - dump->runtime->word,
-                                     .count = count, .stride = type.component_size,
+                                     .count = count,
+                                     .stride = type.component_size,
                                      .rank = type.kind == CLR_KIND_ARRAY ? type.rank : 0};
     if (!clr_handle_place(dump->runtime, type.element_handle, array->data, &array->element))
-        array->element = (struct clr_place){.address = array->data,
-                                            .element = CLR_ELEMENT_VALUETYPE};
+        array->element =
+            (struct clr_place){.address = array->data, .element = CLR_ELEMENT_VALUETYPE};
     return true;
 }
 
@@ -99,9 +100,9 @@ bool clr_array_find(const struct clr_dump *dump, const struct clr_array_view *ar
     return *i < array->count;
 }
 
-/* FNV-1a over words of eight bytes, mixed at the end: a byte at a time is too slow for gigabytes. */
-bool clr_array_hash(const struct clr_dump *dump, const struct clr_array_view *array,
-                    uint64_t *hash)
+/* FNV-1a over words of eight bytes, mixed at the end: a byte at a time is too slow for gigabytes.
+ */
+bool clr_array_hash(const struct clr_dump *dump, const struct clr_array_view *array, uint64_t *hash)
 {
     const uint64_t basis = 0xcbf29ce484222325u, prime = 0x100000001b3u;
     uint64_t left = array->count * array->stride, at = array->data, value = basis ^ array->count;

@@ -1,6 +1,7 @@
 /*
- * The collections of .NET's libraries, .NET 8 to 11. Names of private fields as the libraries' public
- * source has them and dumps of each release confirm; where releases differ, both stand there.
+ * The collections of .NET's libraries, .NET 8 to 11. Names of private fields as the libraries'
+ * public source has them and dumps of each release confirm; where releases differ, both stand
+ * there.
  *
  * A class that is not here, or a field that another release names otherwise, is told in words by
  * elements.c, never passed over.
@@ -94,5 +95,5 @@ const struct clr_collection clr_collections[] = {
 
     {"System.Runtime.CompilerServices.ConditionalWeakTable", CLR_WAY_WEAK,
      .items = "_container._entries", .handle = "depHnd._handle"},
-    {NULL},
+    {.name = NULL},
 };

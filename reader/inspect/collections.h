@@ -29,13 +29,14 @@ enum clr_collection_way {
 };
 
 /* Names of fields: of the collection, or of its nodes or entries. 'a.b' goes through the field a, a
- * reference or struct, to b; 'a|b' is a, or b where there is no a: releases differ. NULL: not used. */
+ * reference or struct, to b; 'a|b' is a, or b where there is no a: releases differ. NULL: not used.
+ */
 struct clr_collection {
     const char *name; /* of the class, without arguments; classes derived from it are meant too */
     enum clr_collection_way way;
     const char *items; /* the array, the first node, the root, what is within */
     const char *count, *head, *tail;
-    const char *keys;  /* the other array */
+    const char *keys; /* the other array */
     const char *next, *left, *right;
     const char *key, *value;           /* of a node or entry */
     const char *pair_key, *pair_value; /* the value is a struct with a key and a value */

@@ -10,22 +10,34 @@
 #include "runtime/object.h"
 
 enum {
-    MOST_UNITS = 120,    /* of a string */
-    MOST_BYTES = 240,    /* of what stands in braces */
-    MOST_ELEMENTS = 8,   /* of an array */
+    MOST_UNITS = 120,  /* of a string */
+    MOST_BYTES = 240,  /* of what stands in braces */
+    MOST_ELEMENTS = 8, /* of an array */
     MOST_COUNTED = 1 << 20,
     NESTED = 3, /* structs in braces in braces */
 };
 
-/* --- Strings ----------------------------------------------------------------------------------- */
+/* A name that is lost is a failure of memory, not a text. */
+static void put_name(struct clr_text *text, const char *name)
+{
+    text->failed |= clr_type_name_lost(name);
+    clr_text_put(text, name);
+}
+
+/* --- Strings -----------------------------------------------------------------------------------
+ */
 
 /* Appends UTF-8 with what would break a line, or hide in it, written in ASCII. */
 static void write_escaped(struct clr_text *text, const char *from, size_t length, char quote)
 {
     for (size_t i = 0; i < length; i++) {
         unsigned char c = (unsigned char)from[i];
-        const char *known = c == '\n' ? "\\n" : c == '\r' ? "\\r" : c == '\t' ? "\\t"
-                            : c == 0  ? "\\0" : c == '\\' ? "\\\\" : NULL;
+        const char *known = c == '\n'   ? "\\n"
+                            : c == '\r' ? "\\r"
+                            : c == '\t' ? "\\t"
+                            : c == 0    ? "\\0"
+                            : c == '\\' ? "\\\\"
+                                        : NULL;
         if (known)
             clr_text_put(text, known);
         else if (c == (unsigned char)quote)
@@ -65,11 +77,11 @@ static enum clr_status write_string(struct clr_dump *dump, uint64_t object, stru
     return failed ? clr_fail(error, CLR_NOMEM, 0, "out of memory for a text") : CLR_OK;
 }
 
-/* --- Values ------------------------------------------------------------------------------------ */
+/* --- Values ------------------------------------------------------------------------------------
+ */
 
 static enum clr_status write_place(struct clr_dump *dump, const struct clr_place *place,
-                                   unsigned nested, struct clr_text *text,
-                                   struct clr_error *error);
+                                   unsigned nested, struct clr_text *text, struct clr_error *error);
 
 /* A path with what the programmer wrote for names that compilers make of it: Name for
  * <Name>k__BackingField, local for <local>5__2. */
@@ -119,8 +131,7 @@ static enum clr_status write_fields(struct clr_leaf_walk *walk, unsigned nested,
 }
 
 static enum clr_status write_struct(struct clr_dump *dump, const struct clr_place *place,
-                                    unsigned nested, struct clr_text *text,
-                                    struct clr_error *error)
+                                    unsigned nested, struct clr_text *text, struct clr_error *error)
 {
     struct clr_layout *layout = NULL;
     struct clr_leaf_walk walk;
@@ -150,7 +161,7 @@ static enum clr_status write_reference(struct clr_dump *dump, uint64_t object,
     else if (layout->type.kind == CLR_KIND_STRING)
         return write_string(dump, object, text, error);
     else
-        clr_text_put(text, clr_type_name(dump->runtime, layout->type.address));
+        put_name(text, clr_type_name(dump->runtime, layout->type.address));
     return CLR_OK;
 }
 
@@ -201,7 +212,8 @@ enum clr_status clr_place_text(struct clr_dump *dump, const struct clr_place *pl
     return write_place(dump, place, 0, text, error);
 }
 
-/* --- Objects ----------------------------------------------------------------------------------- */
+/* --- Objects -----------------------------------------------------------------------------------
+ */
 
 /* 'System.Int32[2,3]', 'System.String[5..8]': the type's name with lengths in its last brackets. */
 static void write_array_name(struct clr_dump *dump, const struct clr_array_view *array,
@@ -210,6 +222,7 @@ static void write_array_name(struct clr_dump *dump, const struct clr_array_view 
     uint32_t lengths[CLR_ARRAY_RANK];
     int32_t lower[CLR_ARRAY_RANK];
     const char *suffix = strrchr(name, '[');
+    text->failed |= clr_type_name_lost(name);
     clr_text_add(text, name, suffix ? (size_t)(suffix - name) : strlen(name));
     clr_text_char(text, '[');
     if (!clr_array_bounds(dump, array, lengths, lower)) {
@@ -232,7 +245,7 @@ static enum clr_status write_array(struct clr_dump *dump, uint64_t object, const
 {
     struct clr_array_view array;
     if (!clr_array_open(dump, object, &array)) {
-        clr_text_put(text, name);
+        put_name(text, name);
         return CLR_OK;
     }
     write_array_name(dump, &array, name, text);
@@ -260,7 +273,7 @@ static enum clr_status write_collection(struct clr_dump *dump, struct clr_job *j
     struct clr_error why = {0};
     uint64_t count = 0;
     bool found;
-    clr_text_put(text, name);
+    put_name(text, name);
     enum clr_status status = clr_elements_start(&elements, dump, job, object, &found, &why);
     while (status == CLR_OK && count <= MOST_COUNTED &&
            (status = clr_elements_next(&elements, &item, &found, &why)) == CLR_OK && found)
@@ -282,7 +295,9 @@ static bool write_type(struct clr_dump *dump, uint64_t object, const struct clr_
     if (!layout->is_core || strcmp(name, "System.RuntimeType") != 0 ||
         !clr_object_field_word(dump->runtime, object, "m_handle", &handle) || handle == 0)
         return false;
-    clr_text_format(text, "typeof(%s)", clr_handle_type_name(dump->runtime, handle));
+    clr_text_put(text, "typeof(");
+    put_name(text, clr_handle_type_name(dump->runtime, handle));
+    clr_text_char(text, ')');
     return true;
 }
 
@@ -291,7 +306,7 @@ static enum clr_status write_exception(struct clr_dump *dump, uint64_t object, c
 {
     struct clr_layout *string;
     uint64_t message;
-    clr_text_put(text, name);
+    put_name(text, name);
     if (!clr_object_field_word(dump->runtime, object, "_message", &message) || message == 0)
         return CLR_OK;
     CLR_TRY(clr_object_layout(dump, message, &string, error));
@@ -322,7 +337,7 @@ static enum clr_status write_object(struct clr_dump *dump, struct clr_job *job, 
     case CLR_KIND_STRING: return write_string(dump, object, text, error);
     case CLR_KIND_ARRAY:
     case CLR_KIND_SZARRAY: return write_array(dump, object, name, text, error);
-    case CLR_KIND_DELEGATE: clr_text_put(text, name); return CLR_OK;
+    case CLR_KIND_DELEGATE: put_name(text, name); return CLR_OK;
     default: break;
     }
     if (clr_type_derives(dump->runtime, layout->type.address, dump->runtime->exception_type))
@@ -332,7 +347,7 @@ static enum clr_status write_object(struct clr_dump *dump, struct clr_job *job, 
     CLR_TRY(clr_is_collection(dump, object, &collection, error));
     if (collection)
         return write_collection(dump, job, object, name, text, error);
-    clr_text_put(text, name);
+    put_name(text, name);
     if (clr_boxed_place(dump, object, layout, &boxed)) {
         clr_text_char(text, ' ');
         return write_place(dump, &boxed, 0, text, error);
@@ -355,8 +370,8 @@ enum clr_status clr_object_text(struct clr_dump *dump, struct clr_job *job, uint
     struct clr_layout *layout;
     uint64_t type;
     uint32_t number;
-    if (clr_number(dump->heap, object, &number) &&
-        clr_object_type(dump->runtime, object, &type) && type == dump->runtime->free_type) {
+    if (clr_number(dump->heap, object, &number) && clr_object_type(dump->runtime, object, &type) &&
+        type == dump->runtime->free_type) {
         clr_text_put(text, "Free");
         return CLR_OK;
     }

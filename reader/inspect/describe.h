@@ -27,8 +27,8 @@ enum clr_status clr_place_text(struct clr_dump *dump, const struct clr_place *pl
 
 /* Where the path 'a.b', 'Pairs[1].Key', '[3].Value' leads from an object: through structs,
  * references, arrays. A name that a compiler made another of stands for that: Name for
- * <Name>k__BackingField. *FOUND is false behind a null and at an index that is not there. A field that a type does not have is an
- * error that names both. */
+ * <Name>k__BackingField. *FOUND is false behind a null and at an index that is not there. A field
+ * that a type does not have is an error that names both. */
 enum clr_status clr_path_place(struct clr_dump *dump, uint64_t object, const char *path,
                                struct clr_place *place, bool *found, struct clr_error *error);
 

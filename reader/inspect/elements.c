@@ -1,8 +1,8 @@
 /*
  * Collections made of arrays; and which way an object is gone through (collections.c says it).
  *
- * Free entries: of a Dictionary and HashSet, next is below -1; a Hashtable's have no key, or the table
- * of buckets itself as the key.
+ * Free entries: of a Dictionary and HashSet, next is below -1; a Hashtable's have no key, or the
+ * table of buckets itself as the key.
  */
 #include "inspect/elements.h"
 
@@ -13,7 +13,8 @@
 
 enum { MOST_INNER = 8, POLL_EVERY = 4096 };
 
-/* --- Ways over arrays -------------------------------------------------------------------------- */
+/* --- Ways over arrays --------------------------------------------------------------------------
+ */
 
 static enum clr_status open_array(struct clr_elements *e, const char *paths,
                                   struct clr_array_view *array, struct clr_error *error)
@@ -49,8 +50,8 @@ static enum clr_status start_array_way(struct clr_elements *e, struct clr_error 
     return CLR_OK;
 }
 
-static enum clr_status next_in_array(struct clr_elements *e, struct clr_item *item,
-                                     bool *found, struct clr_error *error)
+static enum clr_status next_in_array(struct clr_elements *e, struct clr_item *item, bool *found,
+                                     struct clr_error *error)
 {
     *found = e->at < e->end;
     if (!*found)
@@ -81,8 +82,8 @@ static enum clr_status next_entry(struct clr_elements *e, struct clr_item *item,
         if (!is)
             return CLR_OK;
         if (e->nodes.next) {
-            if (!clr_read_uint(e->dump->runtime->process, entry.address + e->nodes.next->field.offset,
-                               4, &next)) {
+            if (!clr_read_uint(e->dump->runtime->process,
+                               entry.address + e->nodes.next->field.offset, 4, &next)) {
                 clr_way_damaged(e, entry.address, "an entry is not saved");
                 return CLR_OK;
             }
@@ -135,17 +136,17 @@ static enum clr_status next_weak(struct clr_elements *e, struct clr_item *item, 
         if (!handle || handle->kind != CLR_HANDLE_DEPENDENT)
             continue; /* what it held was collected */
         item->has_key = true;
-        item->key = (struct clr_place){.address = handle->address,
-                                          .element = CLR_ELEMENT_CLASS};
-        item->value = (struct clr_place){.address = handle->secondary_slot,
-                                            .element = CLR_ELEMENT_CLASS};
+        item->key = (struct clr_place){.address = handle->address, .element = CLR_ELEMENT_CLASS};
+        item->value =
+            (struct clr_place){.address = handle->secondary_slot, .element = CLR_ELEMENT_CLASS};
         *found = true;
         return CLR_OK;
     }
     return CLR_OK;
 }
 
-/* --- Start and end ----------------------------------------------------------------------------- */
+/* --- Start and end -----------------------------------------------------------------------------
+ */
 
 /* What the type or a base type is as a collection; looked for once. */
 static enum clr_status find_collection(struct clr_dump *dump, struct clr_layout *layout,
@@ -207,11 +208,12 @@ static enum clr_status start_within(struct clr_elements *e, struct clr_error *er
         }
         CLR_TRY(find_collection(e->dump, layout, &e->collection, error));
         if (!e->collection || depth == MOST_INNER)
-            return clr_fail(error, CLR_MISUSE, e->object,
-                            "elements: object 0x%llx is a %.120s: neither an array nor a collection "
-                            "that is known here. field_values shows its fields",
-                            (unsigned long long)e->within,
-                            clr_type_name(e->dump->runtime, layout->type.address));
+            return clr_fail(
+                error, CLR_MISUSE, e->object,
+                "elements: object 0x%llx is a %.120s: neither an array nor a collection "
+                "that is known here. field_values shows its fields",
+                (unsigned long long)e->within,
+                clr_type_name(e->dump->runtime, layout->type.address));
         if (e->collection->way != CLR_WAY_INNER)
             break;
         CLR_TRY(clr_way_reference_in(e, e->collection->items, &e->within, error));
@@ -235,8 +237,7 @@ enum clr_status clr_elements_start(struct clr_elements *elements, struct clr_dum
                                    struct clr_error *error)
 {
     uint32_t number;
-    *elements = (struct clr_elements){.dump = dump, .job = job, .object = object,
-                                      .within = object};
+    *elements = (struct clr_elements){.dump = dump, .job = job, .object = object, .within = object};
     *found = clr_number(dump->heap, object, &number);
     if (!*found) {
         elements->done = true;

@@ -43,10 +43,10 @@ struct clr_elements {
     struct clr_job *job; /* for cancel; may be NULL */
     uint64_t object;
     uint64_t within; /* the collection that holds the elements: the object, or one in it */
-    const struct clr_layout *layout; /* of WITHIN */
+    const struct clr_layout *layout;         /* of WITHIN */
     const struct clr_collection *collection; /* NULL: an array */
     struct clr_array_view array, keys;
-    uint64_t at, end;      /* the next element of ARRAY, and where to stop */
+    uint64_t at, end; /* the next element of ARRAY, and where to stop */
     uint64_t head, mask;
     uint64_t node, first_node;
     struct clr_node_members nodes, inner;
@@ -62,9 +62,9 @@ struct clr_elements {
 enum clr_status clr_is_collection(struct clr_dump *dump, uint64_t object, bool *is,
                                   struct clr_error *error);
 
-/* Needs INDEX; reads the handles for a ConditionalWeakTable. *FOUND is false if OBJECT is no object. An
- * object that is neither array nor collection is an error, and so is a layout that is not known: it
- * names the field that is missing. Call finish in any case. */
+/* Needs INDEX; reads the handles for a ConditionalWeakTable. *FOUND is false if OBJECT is no
+ * object. An object that is neither array nor collection is an error, and so is a layout that is
+ * not known: it names the field that is missing. Call finish in any case. */
 enum clr_status clr_elements_start(struct clr_elements *elements, struct clr_dump *dump,
                                    struct clr_job *job, uint64_t object, bool *found,
                                    struct clr_error *error);
@@ -79,7 +79,8 @@ void clr_elements_finish(struct clr_elements *elements);
 bool clr_array_open(struct clr_dump *dump, uint64_t address, struct clr_array_view *array);
 /* The place of element I. */
 struct clr_place clr_array_place(const struct clr_array_view *array, uint64_t i);
-/* Lengths and lower bounds of the dimensions; false if they are not saved or do not fit the count. */
+/* Lengths and lower bounds of the dimensions; false if they are not saved or do not fit the count.
+ */
 bool clr_array_bounds(const struct clr_dump *dump, const struct clr_array_view *array,
                       uint32_t lengths[CLR_ARRAY_RANK], int32_t lower[CLR_ARRAY_RANK]);
 /* The number of the element with these indices ('3', '0,-1'); false if there is none. */

@@ -1,7 +1,7 @@
 /*
  * 'a.b' from an object on: a name is a field of the struct or object where the path has come to, an
- * index in brackets an element of an array or inline array. A reference is followed when the path goes
- * on behind it.
+ * index in brackets an element of an array or inline array. A reference is followed when the path
+ * goes on behind it.
  *
  * A name may have dots and brackets of its own between '<' and '>': '<Name>k__BackingField'.
  */
@@ -51,7 +51,8 @@ static enum clr_status enter_place(struct spot *spot, struct clr_error *error)
     spot->base = spot->place.address;
     if (!layout)
         return clr_fail(error, CLR_MISUSE, 0,
-                        "clr_field: '%.100s' goes on behind a value that has no fields", spot->path);
+                        "clr_field: '%.100s' goes on behind a value that has no fields",
+                        spot->path);
     return CLR_OK;
 }
 
@@ -139,8 +140,7 @@ static enum clr_status take_index(struct spot *spot, const char **at, struct clr
         return clr_fail(error, CLR_MISUSE, spot->object,
                         "clr_field: '%.100s' has an index for a %.150s, which is no array; the "
                         "table elements goes through collections",
-                        spot->path,
-                        clr_type_name(spot->dump->runtime, spot->layout->type.address));
+                        spot->path, clr_type_name(spot->dump->runtime, spot->layout->type.address));
     const struct clr_member *member = &spot->layout->members[0];
     CLR_TRY(clr_member_type(spot->dump, member, &type, &size, error));
     CLR_TRY(clr_member_place(spot->dump, member, spot->base, &spot->place, error));

@@ -1,6 +1,6 @@
 /*
- * A field's type stands in its signature, in terms of the declaring module: tokens of that module and
- * type variables. It is turned into the type's full name, with the variables replaced by the
+ * A field's type stands in its signature, in terms of the declaring module: tokens of that module
+ * and type variables. It is turned into the type's full name, with the variables replaced by the
  * arguments of the exact type that declares the field, and the name is looked up among the loaded
  * types. A name may be loaded more than once (load contexts): the declaring module decides.
  *
@@ -153,9 +153,12 @@ static struct clr_ecma_context signature_context(struct clr_runtime *runtime,
                                                  struct arguments *arguments)
 {
     enum { RID = 0xffffff };
-    return (struct clr_ecma_context){.metadata = field->metadata, .variable = write_variable,
-                                     .handle = write_handle, .context = arguments,
-                                     .type_rid = arguments->type.token & RID, .word = runtime->word,
+    return (struct clr_ecma_context){.metadata = field->metadata,
+                                     .variable = write_variable,
+                                     .handle = write_handle,
+                                     .context = arguments,
+                                     .type_rid = arguments->type.token & RID,
+                                     .word = runtime->word,
                                      .swapped = clr_process_info(runtime->process)->swapped};
 }
 
@@ -172,7 +175,8 @@ bool clr_field_type_name(struct clr_runtime *runtime, const struct clr_field *fi
     return clr_ecma_field_signature(&context, clr_metadata_blob(field->metadata, blob), text);
 }
 
-/* --- Exact types ------------------------------------------------------------------------------- */
+/* --- Exact types -------------------------------------------------------------------------------
+ */
 
 uint8_t clr_handle_element(const struct clr_runtime *runtime, uint64_t handle, uint64_t *type)
 {
@@ -274,7 +278,8 @@ void clr_field_kind(struct clr_runtime *runtime, const struct clr_field *field,
 }
 
 /* A signature on its way to the name of the type that shares code for it: of type arguments, all
- * references are System.__Canon. A struct that lies in a field is often loaded in that form only. */
+ * references are System.__Canon. A struct that lies in a field is often loaded in that form only.
+ */
 struct sharing {
     struct arguments arguments;
     const struct clr_ecma_context *context;
@@ -340,13 +345,13 @@ static bool write_shared(struct sharing *sharing, struct clr_text *text)
     bool is_reference = head == CLR_ELEMENT_STRING || head == CLR_ELEMENT_OBJECT ||
                         head == CLR_ELEMENT_CLASS || head == CLR_ELEMENT_SZARRAY ||
                         head == CLR_ELEMENT_ARRAY || kind == CLR_ELEMENT_CLASS;
-    bool well = clr_ecma_signature_type(sharing->context, sharing->bytes,
-                                        is_reference ? &skipped : text);
+    bool well =
+        clr_ecma_signature_type(sharing->context, sharing->bytes, is_reference ? &skipped : text);
     text->failed |= skipped.failed;
     clr_text_deinit(&skipped);
     if (is_reference)
-        well = well && put_name(sharing->arguments.runtime,
-                                sharing->arguments.runtime->canon_type, text);
+        well = well &&
+               put_name(sharing->arguments.runtime, sharing->arguments.runtime->canon_type, text);
     return well;
 }
 
@@ -463,10 +468,10 @@ bool clr_type_has_attribute(struct clr_runtime *runtime, const struct clr_type *
         size_t length;
         if (value != parent && sorted)
             break;
-        const char *name = value == parent &&
-                                   clr_metadata_cell(metadata, CLR_CUSTOMATTRIBUTE, row, 1, &value)
-                               ? attribute_name(metadata, value, &length)
-                               : NULL;
+        const char *name =
+            value == parent && clr_metadata_cell(metadata, CLR_CUSTOMATTRIBUTE, row, 1, &value)
+                ? attribute_name(metadata, value, &length)
+                : NULL;
         if (name && length == strlen(wanted) && memcmp(name, wanted, length) == 0)
             return true;
     }

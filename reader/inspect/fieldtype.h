@@ -16,8 +16,9 @@ enum clr_status clr_type_index_create(struct clr_dump *dump, struct clr_type_ind
                                       struct clr_error *error);
 void clr_type_index_destroy(struct clr_type_index *index);
 
-/* The MethodTable called NAME, as the code of MODULE means it; of several (load contexts) the one of
- * MODULE, else of its load context, else the first that cannot be unloaded. 0 if none is loaded. */
+/* The MethodTable called NAME, as the code of MODULE means it; of several (load contexts) the one
+ * of MODULE, else of its load context, else the first that cannot be unloaded. 0 if none is loaded.
+ */
 uint64_t clr_type_by_name(struct clr_runtime *runtime, const struct clr_type_index *index,
                           const char *name, uint64_t module);
 
@@ -42,8 +43,8 @@ uint8_t clr_handle_element(const struct clr_runtime *runtime, uint64_t handle, u
 bool clr_field_type_name(struct clr_runtime *runtime, const struct clr_field *field,
                          struct clr_text *text);
 
-/* *TYPE is the MethodTable of the struct or enum that a field holds; 0 if it holds none or it is not known. Of
- * a generic struct that is not loaded in its exact form the one that shares code. */
+/* *TYPE is the MethodTable of the struct or enum that a field holds; 0 if it holds none or it is
+ * not known. Of a generic struct that is not loaded in its exact form the one that shares code. */
 enum clr_status clr_field_value_type(struct clr_runtime *runtime,
                                      const struct clr_type_index *index,
                                      const struct clr_field *field, uint64_t *type,

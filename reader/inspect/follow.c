@@ -1,9 +1,9 @@
 /*
  * Fields of collections by their names: what does not belong to one way.
  *
- * A node or entry is a struct or object whose members are looked up once for its type and kept until
- * another type comes. Every node is counted: more of them than there are objects on the heap is a
- * circle.
+ * A node or entry is a struct or object whose members are looked up once for its type and kept
+ * until another type comes. Every node is counted: more of them than there are objects on the heap
+ * is a circle.
  */
 #include "inspect/ways.h"
 
@@ -28,7 +28,8 @@ bool clr_way_visit(struct clr_elements *e, uint64_t node)
     return false;
 }
 
-/* --- Fields by name ---------------------------------------------------------------------------- */
+/* --- Fields by name ----------------------------------------------------------------------------
+ */
 
 /* The part of PATH up to '.', '|' or its end. */
 static size_t word_length(const char *path)
@@ -49,19 +50,19 @@ static const struct clr_member *find_one(const struct clr_layout *layout, const 
 }
 
 enum clr_status clr_way_missing(const struct clr_elements *e, const struct clr_layout *layout,
-                               const char *name, struct clr_error *error)
+                                const char *name, struct clr_error *error)
 {
     return clr_fail(error, CLR_UNSUPPORTED, e->object,
                     "elements: %.120s has no field '%.*s' in this release: the layout of this "
                     "collection is not known. field_values and refs show what is there",
-                    clr_type_name(e->dump->runtime, layout->type.address),
-                    (int)strcspn(name, "|"), name);
+                    clr_type_name(e->dump->runtime, layout->type.address), (int)strcspn(name, "|"),
+                    name);
 }
 
 /* A member that must be there; NAMES may be NULL: none is asked for. */
 enum clr_status clr_way_need(const struct clr_elements *e, const struct clr_layout *layout,
-                            const char *names, const struct clr_member **member,
-                            struct clr_error *error)
+                             const char *names, const struct clr_member **member,
+                             struct clr_error *error)
 {
     *member = names ? find_one(layout, names) : NULL;
     return names && !*member ? clr_way_missing(e, layout, names, error) : CLR_OK;
@@ -106,8 +107,8 @@ static enum clr_status follow_path(const struct clr_elements *e, const struct cl
 
 /* The same for alternatives; what none of them finds is the error. */
 enum clr_status clr_way_follow(const struct clr_elements *e, const struct clr_layout *layout,
-                              uint64_t base, const char *paths, struct clr_place *place,
-                              struct clr_error *error)
+                               uint64_t base, const char *paths, struct clr_place *place,
+                               struct clr_error *error)
 {
     for (const char *path = paths;; path++) {
         bool has;
@@ -127,20 +128,19 @@ uint64_t clr_way_fields_of(const struct clr_elements *e, uint64_t object)
 
 /* The reference in a field of the collection; 0: null, or not saved. */
 enum clr_status clr_way_reference_in(const struct clr_elements *e, const char *paths,
-                                    uint64_t *object, struct clr_error *error)
+                                     uint64_t *object, struct clr_error *error)
 {
     struct clr_place place;
     CLR_TRY(clr_way_follow(e, e->layout, clr_way_fields_of(e, e->within), paths, &place, error));
-    if (place.address == 0 ||
-        !clr_read_word(e->dump->runtime->process, place.address, object))
+    if (place.address == 0 || !clr_read_word(e->dump->runtime->process, place.address, object))
         *object = 0;
     return CLR_OK;
 }
 
 /* An i32 in a field of LAYOUT at BASE, as it is; 0 if it is not saved. */
 enum clr_status clr_way_number_in(const struct clr_elements *e, const struct clr_layout *layout,
-                                 uint64_t base, const char *paths, uint64_t *number,
-                                 struct clr_error *error)
+                                  uint64_t base, const char *paths, uint64_t *number,
+                                  struct clr_error *error)
 {
     struct clr_place place;
     uint32_t raw;
@@ -151,7 +151,8 @@ enum clr_status clr_way_number_in(const struct clr_elements *e, const struct clr
     return CLR_OK;
 }
 
-/* --- Nodes and entries ------------------------------------------------------------------------- */
+/* --- Nodes and entries -------------------------------------------------------------------------
+ */
 
 enum clr_status clr_way_learn(struct clr_elements *e, uint64_t type, bool inner,
                               struct clr_node_members *members, bool *is, struct clr_error *error)
@@ -181,7 +182,7 @@ enum clr_status clr_way_learn(struct clr_elements *e, uint64_t type, bool inner,
 
 /* Learns the node at an object's address; false, with a problem, if there is none. */
 enum clr_status clr_way_enter(struct clr_elements *e, uint64_t node, bool inner,
-                             struct clr_node_members *members, bool *is, struct clr_error *error)
+                              struct clr_node_members *members, bool *is, struct clr_error *error)
 {
     uint64_t type;
     uint32_t number;
@@ -195,7 +196,7 @@ enum clr_status clr_way_enter(struct clr_elements *e, uint64_t node, bool inner,
 }
 
 uint64_t clr_way_reference_at(const struct clr_elements *e, uint64_t base,
-                             const struct clr_member *member)
+                              const struct clr_member *member)
 {
     uint64_t object;
     return clr_read_word(e->dump->runtime->process, base + member->field.offset, &object) ? object
@@ -204,7 +205,7 @@ uint64_t clr_way_reference_at(const struct clr_elements *e, uint64_t base,
 
 /* Splits a struct that holds a key and a value. */
 enum clr_status clr_way_split(const struct clr_elements *e, struct clr_item *item,
-                             struct clr_error *error)
+                              struct clr_error *error)
 {
     const struct clr_collection *c = e->collection;
     struct clr_layout *layout = NULL;
@@ -225,7 +226,7 @@ enum clr_status clr_way_split(const struct clr_elements *e, struct clr_item *ite
 
 /* The element in a node or entry at BASE. */
 enum clr_status clr_way_give(const struct clr_elements *e, const struct clr_node_members *members,
-                            uint64_t base, struct clr_item *item, struct clr_error *error)
+                             uint64_t base, struct clr_item *item, struct clr_error *error)
 {
     item->has_key = members->key != NULL;
     if (members->key)

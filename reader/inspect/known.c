@@ -1,23 +1,18 @@
 /*
- * Structs of the runtime's library whose fields mean one thing together: a date, a decimal. They stand
- * in one array below, with the names of these fields; where a field is missing (another layout), the
- * struct is shown by its fields like any other.
+ * Structs of the runtime's library whose fields mean one thing together: a date, a decimal. They
+ * stand in one array below, with the names of these fields; where a field is missing (another
+ * layout), the struct is shown by its fields like any other.
  *
  *   struct          fields                          meaning
  *   Decimal         _flags, _hi32, _lo64            sign 31, scale 16-23; 96 bits
- *   DateTime        _dateData                       ticks of 100 ns since 0001-01-01 in 62 bits; kind
- *                                                   above: 0 unspecified, 1 UTC, 2 and 3 local
- *   DateTimeOffset  _dateTime, _offsetMinutes       UTC; minutes to add
- *   DateOnly        _dayNumber                      days since 0001-01-01
- *   TimeOnly        _ticks                          since midnight
- *   TimeSpan        _ticks
- *   Guid            _a, _b, _c, _d                  u32, u16, u16, then eight bytes
- *   Int128, UInt128 _lower, _upper
- *   Half            _value                          IEEE 754 binary16
- *   Index           _value                          negative: ~ of the distance from the end
- *   Range           Start, End                      (fields of properties)
- *   Rune            _value                          a Unicode scalar
- *   Nullable<T>     hasValue, value
+ *   DateTime        _dateData                       ticks of 100 ns since 0001-01-01 in 62 bits;
+ * kind above: 0 unspecified, 1 UTC, 2 and 3 local DateTimeOffset  _dateTime, _offsetMinutes UTC;
+ * minutes to add DateOnly        _dayNumber                      days since 0001-01-01 TimeOnly
+ * _ticks                          since midnight TimeSpan        _ticks Guid            _a, _b, _c,
+ * _d                  u32, u16, u16, then eight bytes Int128, UInt128 _lower, _upper Half _value
+ * IEEE 754 binary16 Index           _value                          negative: ~ of the distance
+ * from the end Range           Start, End                      (fields of properties) Rune _value
+ * a Unicode scalar Nullable<T>     hasValue, value
  *
  * Known from the public documentation and reference source of these types.
  */
@@ -31,9 +26,10 @@ static enum clr_status no_memory(struct clr_error *error)
     return clr_fail(error, CLR_NOMEM, 0, "out of memory for a value");
 }
 
-/* The number of COUNT limbs of 32 bits, lowest first, in decimal with POINT digits after the point. */
-static void write_limbs(struct clr_text *text, const uint32_t *number, unsigned count, bool negative,
-                        unsigned point)
+/* The number of COUNT limbs of 32 bits, lowest first, in decimal with POINT digits after the point.
+ */
+static void write_limbs(struct clr_text *text, const uint32_t *number, unsigned count,
+                        bool negative, unsigned point)
 {
     enum { MOST_LIMBS = 4, MOST_DIGITS = 48, TEN = 10 };
     uint32_t limbs[MOST_LIMBS];
@@ -61,7 +57,8 @@ static void write_limbs(struct clr_text *text, const uint32_t *number, unsigned 
     }
 }
 
-/* --- Times ------------------------------------------------------------------------------------- */
+/* --- Times -------------------------------------------------------------------------------------
+ */
 
 #define TICKS_PER_SECOND 10000000u
 #define SECONDS_PER_DAY 86400u
@@ -100,7 +97,8 @@ static bool write_date_time(struct clr_text *text, uint64_t ticks)
     return true;
 }
 
-/* --- Known structs ----------------------------------------------------------------------------- */
+/* --- Known structs -----------------------------------------------------------------------------
+ */
 
 static bool read_part(const struct clr_reading *r, unsigned part, size_t size, uint64_t *number)
 {
@@ -206,8 +204,9 @@ static enum clr_status read_guid(struct clr_reading *r)
         !clr_read(r->dump->runtime->process, r->place->address + r->layout->known.offset[3], d,
                   sizeof d))
         return clr_lose(r, clr_not_saved);
-    clr_text_format(&r->value->text, "%08x-%04x-%04x-%02x%02x-%02x%02x%02x%02x%02x%02x", (unsigned)a,
-                    (unsigned)b, (unsigned)c, d[0], d[1], d[2], d[3], d[4], d[5], d[6], d[7]);
+    clr_text_format(&r->value->text, "%08x-%04x-%04x-%02x%02x-%02x%02x%02x%02x%02x%02x",
+                    (unsigned)a, (unsigned)b, (unsigned)c, d[0], d[1], d[2], d[3], d[4], d[5], d[6],
+                    d[7]);
     return clr_give_text(r);
 }
 
@@ -308,8 +307,8 @@ static enum clr_status read_nullable(struct clr_reading *r)
         return clr_lose(r, clr_not_saved);
     if (has == 0)
         return CLR_OK;
-    CLR_TRY(clr_member_place(r->dump, r->layout->known.part[1], r->place->address, &inner,
-                             r->error));
+    CLR_TRY(
+        clr_member_place(r->dump, r->layout->known.part[1], r->place->address, &inner, r->error));
     return clr_value_read(r->dump, &inner, r->value, r->error);
 }
 
@@ -360,7 +359,7 @@ static enum clr_status find_kind(struct clr_dump *dump, struct clr_layout *layou
 }
 
 enum clr_status clr_find_known(struct clr_dump *dump, struct clr_layout *layout,
-                                  struct clr_error *error)
+                               struct clr_error *error)
 {
     if (layout->known_looked)
         return CLR_OK;
@@ -372,8 +371,7 @@ enum clr_status clr_find_known(struct clr_dump *dump, struct clr_layout *layout,
         bool scalar = false;
         const struct clr_known_kind *kind = layout->known.kind;
         layout->known.kind = NULL; /* a Nullable in itself, which is none, ends here */
-        enum clr_status status =
-            clr_member_place(dump, layout->known.part[1], 0, &inner, error);
+        enum clr_status status = clr_member_place(dump, layout->known.part[1], 0, &inner, error);
         if (status == CLR_OK)
             status = clr_place_is_scalar(dump, &inner, &scalar, error);
         if (status != CLR_OK) {

@@ -17,7 +17,7 @@ struct clr_reading {
 
 /* A struct of the runtime's library that has a value of its own. */
 struct clr_known_kind {
-    const char *name; /* bare */
+    const char *name;                  /* bare */
     const char *part[CLR_KNOWN_PARTS]; /* names of fields, ends at NULL */
     enum clr_status (*read)(struct clr_reading *);
 };

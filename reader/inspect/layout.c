@@ -4,11 +4,11 @@
  * table Constant. Base types have layouts of their own.
  *
  * Names of types repeat ('System.Int32'), so each text is kept once. All layouts together hold at
- * most MOST_MEMBERS fields and MOST_TEXT bytes of text: real processes have a thousandth of that, and
- * what is beyond is an error that says so.
+ * most MOST_MEMBERS fields and MOST_TEXT bytes of text: real processes have a thousandth of that,
+ * and what is beyond is an error that says so.
  *
- * An event with the accessors that a compiler makes has a field of the same name (ECMA-335 I.8.11.4,
- * II.22.13): that is what is_event says.
+ * An event with the accessors that a compiler makes has a field of the same name (ECMA-335
+ * I.8.11.4, II.22.13): that is what is_event says.
  */
 #include "inspect/layout.h"
 
@@ -131,7 +131,8 @@ static enum clr_status keep(struct clr_layouts *layouts, const struct clr_text *
     return CLR_OK;
 }
 
-/* --- One layout -------------------------------------------------------------------------------- */
+/* --- One layout --------------------------------------------------------------------------------
+ */
 
 struct making {
     struct clr_dump *dump;
@@ -190,9 +191,12 @@ static enum clr_status add_member(struct making *m, const struct clr_field *fiel
         return no_memory(m->error);
     struct clr_member *member = &layout->members[layout->count];
     clr_field_kind(m->dump->runtime, field, &kind);
-    *member = (struct clr_member){.field = *field, .declaring = layout->type.address,
-                                  .element = kind.element, .is_named = kind.is_named,
-                                  .type = kind.type, .is_literal = is_literal,
+    *member = (struct clr_member){.field = *field,
+                                  .declaring = layout->type.address,
+                                  .element = kind.element,
+                                  .is_named = kind.is_named,
+                                  .type = kind.type,
+                                  .is_literal = is_literal,
                                   .is_event = !is_literal && is_event(m, field)};
     clr_text_clear(&m->text);
     clr_field_name(field, &m->text);
@@ -225,8 +229,10 @@ static enum clr_status add_literals(struct making *m, uint32_t type_rid)
             continue;
         struct clr_field field = {.type = m->layout->type.address,
                                   .enclosing = m->layout->type.canonical,
-                                  .token = TOKEN_FIELD | (rid & RID), .attributes = flags,
-                                  .protection = flags & 7, .is_static = true,
+                                  .token = TOKEN_FIELD | (rid & RID),
+                                  .attributes = flags,
+                                  .protection = flags & 7,
+                                  .is_static = true,
                                   .metadata = m->metadata};
         if (clr_metadata_cell(m->metadata, CLR_FIELDDEF, rid, NAME, &name))
             field.name = clr_metadata_string(m->metadata, name, &field.name_length);
@@ -251,16 +257,16 @@ static enum clr_status fill(struct making *m)
     m->metadata = module && module->has_metadata ? &module->metadata : NULL;
     layout->is_core = type->module != 0 && type->module == m->layouts->core;
     layout->is_struct = type->kind == CLR_KIND_STRUCT || type->kind == CLR_KIND_ENUM;
-    layout->size = layout->is_struct                        ? clr_struct_size(runtime, type)
+    layout->size = layout->is_struct                      ? clr_struct_size(runtime, type)
                    : type->base_size > 2u * runtime->word ? type->base_size - 2u * runtime->word
-                                                            : 0;
+                                                          : 0;
     if (m->metadata && (type->token & RID))
         find_events(m, type->token & RID);
     if (clr_field_walk_start(&walk, runtime, type->address))
         while (clr_field_next(&walk, &field))
             CLR_TRY(add_member(m, &field, false));
-    layout->is_inline_array = layout->is_struct && layout->instance_count == 1 &&
-                              clr_type_is_inline_array(runtime, type);
+    layout->is_inline_array =
+        layout->is_struct && layout->instance_count == 1 && clr_type_is_inline_array(runtime, type);
     return m->metadata && (type->token & RID) ? add_literals(m, type->token & RID) : CLR_OK;
 }
 
@@ -315,7 +321,8 @@ enum clr_status clr_layout_get(struct clr_dump *dump, uint64_t address, struct c
     if (count == 0)
         return CLR_OK;
     while (count-- > 0)
-        if (clr_map_get(&layouts->by_type, chain[count].address, &known)) /* base types in a circle */
+        if (clr_map_get(&layouts->by_type, chain[count].address,
+                        &known)) /* base types in a circle */
             layout = (struct clr_layout *)(uintptr_t)known;
         else
             CLR_TRY(make(dump, layouts, &chain[count], layout, &layout, error));
@@ -346,8 +353,8 @@ enum clr_status clr_member_type(struct clr_dump *dump, const struct clr_member *
         uint32_t bytes = clr_element_size(member->element, dump->runtime->word);
         if (member->is_named && member->type == 0) {
             CLR_TRY(clr_dump_type_index(dump, &index, error));
-            CLR_TRY(clr_field_value_type(dump->runtime, index, &member->field, &member->type,
-                                         error));
+            CLR_TRY(
+                clr_field_value_type(dump->runtime, index, &member->field, &member->type, error));
         }
         if (member->element == CLR_ELEMENT_VALUETYPE && member->type != 0 &&
             clr_type_read(dump->runtime, member->type, &read))
@@ -361,7 +368,8 @@ enum clr_status clr_member_type(struct clr_dump *dump, const struct clr_member *
     return CLR_OK;
 }
 
-/* --- Enums ------------------------------------------------------------------------------------- */
+/* --- Enums -------------------------------------------------------------------------------------
+ */
 
 /* The bits of a literal: a little-endian integer in the table Constant. */
 static bool constant_value(const struct clr_metadata *metadata, uint32_t rid, uint64_t *value)
@@ -401,8 +409,8 @@ enum clr_status clr_layout_names(struct clr_dump *dump, struct clr_layout *layou
         for (size_t i = 0; i < layout->count; i++) {
             const struct clr_member *member = &layout->members[i];
             struct clr_enum_name *name = &layout->names[layout->name_count];
-            if (member->is_literal && constant_value(member->field.metadata,
-                                                     member->field.token & RID, &name->value)) {
+            if (member->is_literal &&
+                constant_value(member->field.metadata, member->field.token & RID, &name->value)) {
                 name->name = member->name;
                 name->order = (uint32_t)i;
                 layout->name_count++;
@@ -416,7 +424,8 @@ enum clr_status clr_layout_names(struct clr_dump *dump, struct clr_layout *layou
     return CLR_OK;
 }
 
-/* --- Kinds ------------------------------------------------------------------------------------- */
+/* --- Kinds -------------------------------------------------------------------------------------
+ */
 
 bool clr_element_is_reference(uint8_t element)
 {
@@ -452,17 +461,28 @@ uint32_t clr_element_size(uint8_t element, uint8_t word)
 const char *clr_element_text(uint8_t element)
 {
     static const char *const texts[] = {
-        [CLR_ELEMENT_BOOLEAN] = "boolean", [CLR_ELEMENT_CHAR] = "char",
-        [CLR_ELEMENT_I1] = "i1",           [CLR_ELEMENT_U1] = "u1",
-        [CLR_ELEMENT_I2] = "i2",           [CLR_ELEMENT_U2] = "u2",
-        [CLR_ELEMENT_I4] = "i4",           [CLR_ELEMENT_U4] = "u4",
-        [CLR_ELEMENT_I8] = "i8",           [CLR_ELEMENT_U8] = "u8",
-        [CLR_ELEMENT_R4] = "r4",           [CLR_ELEMENT_R8] = "r8",
-        [CLR_ELEMENT_I] = "i",             [CLR_ELEMENT_U] = "u",
-        [CLR_ELEMENT_STRING] = "string",   [CLR_ELEMENT_CLASS] = "class",
-        [CLR_ELEMENT_OBJECT] = "class",    [CLR_ELEMENT_VALUETYPE] = "valuetype",
-        [CLR_ELEMENT_SZARRAY] = "szarray", [CLR_ELEMENT_ARRAY] = "array",
-        [CLR_ELEMENT_PTR] = "ptr",         [CLR_ELEMENT_FNPTR] = "fnptr",
+        [CLR_ELEMENT_BOOLEAN] = "boolean",
+        [CLR_ELEMENT_CHAR] = "char",
+        [CLR_ELEMENT_I1] = "i1",
+        [CLR_ELEMENT_U1] = "u1",
+        [CLR_ELEMENT_I2] = "i2",
+        [CLR_ELEMENT_U2] = "u2",
+        [CLR_ELEMENT_I4] = "i4",
+        [CLR_ELEMENT_U4] = "u4",
+        [CLR_ELEMENT_I8] = "i8",
+        [CLR_ELEMENT_U8] = "u8",
+        [CLR_ELEMENT_R4] = "r4",
+        [CLR_ELEMENT_R8] = "r8",
+        [CLR_ELEMENT_I] = "i",
+        [CLR_ELEMENT_U] = "u",
+        [CLR_ELEMENT_STRING] = "string",
+        [CLR_ELEMENT_CLASS] = "class",
+        [CLR_ELEMENT_OBJECT] = "class",
+        [CLR_ELEMENT_VALUETYPE] = "valuetype",
+        [CLR_ELEMENT_SZARRAY] = "szarray",
+        [CLR_ELEMENT_ARRAY] = "array",
+        [CLR_ELEMENT_PTR] = "ptr",
+        [CLR_ELEMENT_FNPTR] = "fnptr",
         [CLR_ELEMENT_BYREF] = "byref",
     };
     return element < sizeof texts / sizeof texts[0] ? texts[element] : NULL;

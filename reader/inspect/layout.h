@@ -15,9 +15,9 @@ struct clr_member {
     uint64_t declaring;     /* the MethodTable that declares it, exact */
     uint8_t element;        /* CorElementType, as clr_field_kind says */
     bool is_literal, is_event;
-    bool is_named;   /* a struct, or perhaps an enum: see clr_member_type */
-    bool is_found;   /* private: TYPE and SIZE have been looked for */
-    uint64_t type;   /* use clr_member_type; of a reference as in clr_field_kind */
+    bool is_named; /* a struct, or perhaps an enum: see clr_member_type */
+    bool is_found; /* private: TYPE and SIZE have been looked for */
+    uint64_t type; /* use clr_member_type; of a reference as in clr_field_kind */
     uint32_t size;
 };
 
@@ -42,8 +42,8 @@ struct clr_layout {
     unsigned depth;                  /* base types above */
     struct clr_member *members;      /* declared here: instance fields, statics, then literals */
     size_t count, instance_count;
-    uint64_t size; /* of a struct inside another: bytes; else the bytes of an object's fields */
-    bool is_struct;       /* or enum, or primitive: may lie inside another */
+    uint64_t size;  /* of a struct inside another: bytes; else the bytes of an object's fields */
+    bool is_struct; /* or enum, or primitive: may lie inside another */
     bool is_inline_array; /* its only field is repeated */
     bool is_core;         /* defined in the runtime's own library */
     /* Looked for on first use. */
@@ -55,8 +55,8 @@ struct clr_layout {
     const struct clr_layout *collection_of; /* the base type that is one */
 };
 
-/* The layout of TYPE; NULL, with CLR_OK, if it is no type that can be read. RUNTIME only. Lives with
- * the dump. Connection's thread. */
+/* The layout of TYPE; NULL, with CLR_OK, if it is no type that can be read. RUNTIME only. Lives
+ * with the dump. Connection's thread. */
 enum clr_status clr_layout_get(struct clr_dump *dump, uint64_t type, struct clr_layout **layout,
                                struct clr_error *error);
 

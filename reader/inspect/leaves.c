@@ -1,6 +1,6 @@
 /*
- * A stack of structs, the outermost below: each level knows which member comes next. The path is one
- * text that grows and is cut back with the stack.
+ * A stack of structs, the outermost below: each level knows which member comes next. The path is
+ * one text that grows and is cut back with the stack.
  *
  * A struct must lie within the one around it, so that the walk of honest types is as short as the
  * object. Fields may overlap, though, and a type that is made up could overlap without end: so the
@@ -113,8 +113,10 @@ static enum clr_status take(struct clr_leaf_walk *walk, const struct clr_member 
         push(walk, layout, place->address, layout->size);
         return CLR_OK;
     }
-    *leaf = (struct clr_leaf){.path = walk->path.data, .type_name = member->type_name,
-                              .declaring = member->declaring, .place = *place};
+    *leaf = (struct clr_leaf){.path = walk->path.data,
+                              .type_name = member->type_name,
+                              .declaring = member->declaring,
+                              .place = *place};
     *found = true;
     return CLR_OK;
 }
@@ -171,11 +173,15 @@ enum clr_status clr_leaf_walk_next(struct clr_leaf_walk *walk, struct clr_leaf *
         if (scalar) {
             walk->used = 0;
             const struct clr_member *only = layout->instance_count == 1 ? layout->members : NULL;
-            bool primitive = only && clr_element_size(place.element, walk->dump->runtime->word) != 0;
+            bool primitive =
+                only && clr_element_size(place.element, walk->dump->runtime->word) != 0;
+            const char *name = clr_type_name(walk->dump->runtime, layout->type.address);
+            if (clr_type_name_lost(name))
+                return clr_fail(error, CLR_NOMEM, 0, "out of memory for the name of a type");
             *leaf = (struct clr_leaf){.path = primitive ? only->name : NULL,
-                                      .type_name = clr_type_name(walk->dump->runtime,
-                                                                 layout->type.address),
-                                      .declaring = layout->type.address, .place = place};
+                                      .type_name = name,
+                                      .declaring = layout->type.address,
+                                      .place = place};
             *found = true;
             return CLR_OK;
         }

@@ -8,8 +8,8 @@
  *         ... leaf.path, leaf.place ...
  *     clr_leaf_walk_finish(&walk);
  *
- * Base types come first, then the fields in the runtime's order. A boxed number, enum or date is one
- * leaf. What is damaged ends the walk with a problem of area field_values.
+ * Base types come first, then the fields in the runtime's order. A boxed number, enum or date is
+ * one leaf. What is damaged ends the walk with a problem of area field_values.
  */
 #ifndef CLR_INSPECT_LEAVES_H
 #define CLR_INSPECT_LEAVES_H
@@ -19,20 +19,20 @@
 enum { CLR_LEAF_DEPTH = 32 }; /* structs in structs */
 
 struct clr_leaf {
-    const char *path;       /* 'Bread.First', 'Inline[0]'; NULL for a boxed value without fields of
-                               its own; valid until the next call */
-    const char *type_name;  /* of the field's type; NULL if not known */
-    uint64_t declaring;     /* MethodTable that declares the last field of the path */
+    const char *path;      /* 'Bread.First', 'Inline[0]'; NULL for a boxed value without fields of
+                              its own; valid until the next call */
+    const char *type_name; /* of the field's type; NULL if not known */
+    uint64_t declaring;    /* MethodTable that declares the last field of the path */
     struct clr_place place;
 };
 
 struct clr_leaf_level {
     const struct clr_layout *layout;
-    unsigned depth;      /* in the hierarchy of base types */
-    size_t member;       /* the next one */
-    uint64_t base;       /* address that offsets count from */
-    uint64_t size;       /* bytes from there on */
-    size_t path;         /* length of the path up to here */
+    unsigned depth;                /* in the hierarchy of base types */
+    size_t member;                 /* the next one */
+    uint64_t base;                 /* address that offsets count from */
+    uint64_t size;                 /* bytes from there on */
+    size_t path;                   /* length of the path up to here */
     uint64_t index, count, stride; /* of an inline array; COUNT 0: none */
 };
 

@@ -1,13 +1,13 @@
 /*
  * Collections made of nodes.
  *
- * A tree is gone through in order with a stack of its own; the trees of the libraries are balanced, so
- * 128 levels are more than memory can hold.
+ * A tree is gone through in order with a stack of its own; the trees of the libraries are balanced,
+ * so 128 levels are more than memory can hold.
  *
- *   ConcurrentQueue    a segment holds [Head, Tail) modulo its power-of-two length; when it is frozen
- *                      for enqueues, twice the length has been added to Tail
- *   ConcurrentBag      each thread's queue holds [_headIndex, _tailIndex) modulo its length
- *   Immutable…         an empty tree or stack is one node without a left one (without a tail)
+ *   ConcurrentQueue    a segment holds [Head, Tail) modulo its power-of-two length; when it is
+ * frozen for enqueues, twice the length has been added to Tail ConcurrentBag      each thread's
+ * queue holds [_headIndex, _tailIndex) modulo its length Immutable…         an empty tree or stack
+ * is one node without a left one (without a tail)
  */
 #include "inspect/ways.h"
 
@@ -21,15 +21,16 @@ static enum clr_status no_memory(struct clr_error *error)
     return clr_fail(error, CLR_NOMEM, 0, "out of memory for the elements of a collection");
 }
 
-enum clr_status clr_way_next_in_chain(struct clr_elements *e, struct clr_item *item,
-                                     bool *found, struct clr_error *error)
+enum clr_status clr_way_next_in_chain(struct clr_elements *e, struct clr_item *item, bool *found,
+                                      struct clr_error *error)
 {
     if (e->node == 0 || e->done)
         return CLR_OK;
     CLR_TRY(clr_way_enter(e, e->node, false, &e->nodes, found, error));
     if (!*found)
         return CLR_OK;
-    uint64_t base = clr_way_fields_of(e, e->node), next = clr_way_reference_at(e, base, e->nodes.next);
+    uint64_t base = clr_way_fields_of(e, e->node),
+             next = clr_way_reference_at(e, base, e->nodes.next);
     if (e->collection->sentinel && next == 0) {
         *found = false;
         e->node = 0;
@@ -73,8 +74,8 @@ static enum clr_status next_tree_node(struct clr_elements *e, struct clr_tree_wa
     return CLR_OK;
 }
 
-enum clr_status clr_way_next_in_tree(struct clr_elements *e, struct clr_item *item,
-                                    bool *found, struct clr_error *error)
+enum clr_status clr_way_next_in_tree(struct clr_elements *e, struct clr_item *item, bool *found,
+                                     struct clr_error *error)
 {
     uint64_t node;
     CLR_TRY(next_tree_node(e, &e->tree, false, &e->nodes, &node, error));
@@ -84,7 +85,7 @@ enum clr_status clr_way_next_in_tree(struct clr_elements *e, struct clr_item *it
 
 /* A node's struct has one value, and a tree of those with the same hash. */
 enum clr_status clr_way_next_hashed(struct clr_elements *e, struct clr_item *item, bool *found,
-                                   struct clr_error *error)
+                                    struct clr_error *error)
 {
     const struct clr_collection *c = e->collection;
     struct clr_place bucket, rest;
@@ -116,8 +117,8 @@ enum clr_status clr_way_next_hashed(struct clr_elements *e, struct clr_item *ite
     return clr_way_split(e, item, error);
 }
 
-enum clr_status clr_way_next_in_buckets(struct clr_elements *e, struct clr_item *item,
-                                       bool *found, struct clr_error *error)
+enum clr_status clr_way_next_in_buckets(struct clr_elements *e, struct clr_item *item, bool *found,
+                                        struct clr_error *error)
 {
     while (!*found && !e->done) {
         CLR_TRY(clr_way_next_in_chain(e, item, found, error));
@@ -130,7 +131,8 @@ enum clr_status clr_way_next_in_buckets(struct clr_elements *e, struct clr_item 
         if (bucket.type != 0) { /* a struct around the reference, since .NET 8 */
             CLR_TRY(clr_layout_get(e->dump, bucket.type, &layout, error));
             if (layout)
-                CLR_TRY(clr_way_follow(e, layout, bucket.address, e->collection->node, &bucket, error));
+                CLR_TRY(
+                    clr_way_follow(e, layout, bucket.address, e->collection->node, &bucket, error));
         }
         if (!clr_read_word(e->dump->runtime->process, bucket.address, &e->node)) {
             clr_way_damaged(e, bucket.address, "a bucket is not saved");
@@ -181,8 +183,8 @@ static enum clr_status open_ring(struct clr_elements *e, struct clr_error *error
     return CLR_OK;
 }
 
-enum clr_status clr_way_next_in_rings(struct clr_elements *e, struct clr_item *item,
-                                     bool *found, struct clr_error *error)
+enum clr_status clr_way_next_in_rings(struct clr_elements *e, struct clr_item *item, bool *found,
+                                      struct clr_error *error)
 {
     while (e->at == e->end) {
         if (e->node == 0 || e->done)
@@ -217,8 +219,8 @@ static enum clr_status gather(struct clr_elements *e, uint64_t node, struct clr_
     return CLR_OK;
 }
 
-enum clr_status clr_way_next_in_both(struct clr_elements *e, struct clr_item *item,
-                                    bool *found, struct clr_error *error)
+enum clr_status clr_way_next_in_both(struct clr_elements *e, struct clr_item *item, bool *found,
+                                     struct clr_error *error)
 {
     bool is;
     CLR_TRY(clr_way_next_in_chain(e, item, found, error));

@@ -2,8 +2,8 @@
  * Values by exact type: primitives by their CorElementType, in the byte order and word size of the
  * dump; enums by the names in metadata; strings by their text; structs of the library by known.c.
  *
- * Enums by ECMA-335 II.14.3; how flags are taken apart follows what Enum.ToString documents: from the
- * largest down, and nothing may be left.
+ * Enums by ECMA-335 II.14.3; how flags are taken apart follows what Enum.ToString documents: from
+ * the largest down, and nothing may be left.
  */
 #include "inspect/value.h"
 
@@ -83,7 +83,8 @@ bool clr_reading_at(const struct clr_reading *r, uint64_t offset, size_t size, u
     return clr_read_uint(r->dump->runtime->process, r->place->address + offset, size, number);
 }
 
-/* --- Enums ------------------------------------------------------------------------------------- */
+/* --- Enums -------------------------------------------------------------------------------------
+ */
 
 static size_t last_not_above(const struct clr_layout *layout, uint64_t value)
 {
@@ -136,7 +137,8 @@ static bool write_enum(const struct clr_layout *layout, uint64_t value, struct c
     return layout->is_flags && write_flags(layout, value, text);
 }
 
-/* --- Primitives -------------------------------------------------------------------------------- */
+/* --- Primitives --------------------------------------------------------------------------------
+ */
 
 static enum clr_status give_primitive(struct clr_reading *r, uint8_t element, uint64_t raw)
 {
@@ -145,13 +147,16 @@ static enum clr_status give_primitive(struct clr_reading *r, uint8_t element, ui
     uint32_t bits;
     switch (element) {
     case CLR_ELEMENT_BOOLEAN: clr_give_integer(r->value, raw != 0); return CLR_OK;
-    case CLR_ELEMENT_CHAR: clr_write_scalar(&r->value->text, (uint16_t)raw); return clr_give_text(r);
+    case CLR_ELEMENT_CHAR:
+        clr_write_scalar(&r->value->text, (uint16_t)raw);
+        return clr_give_text(r);
     case CLR_ELEMENT_I1: clr_give_integer(r->value, (int8_t)(uint8_t)raw); return CLR_OK;
     case CLR_ELEMENT_I2: clr_give_integer(r->value, (int16_t)(uint16_t)raw); return CLR_OK;
     case CLR_ELEMENT_I4: clr_give_integer(r->value, (int32_t)(uint32_t)raw); return CLR_OK;
     case CLR_ELEMENT_I8: clr_give_integer(r->value, (int64_t)raw); return CLR_OK;
     case CLR_ELEMENT_I:
-        clr_give_integer(r->value, r->dump->runtime->word == 4 ? (int32_t)(uint32_t)raw : (int64_t)raw);
+        clr_give_integer(r->value,
+                         r->dump->runtime->word == 4 ? (int32_t)(uint32_t)raw : (int64_t)raw);
         return CLR_OK;
     case CLR_ELEMENT_R4:
         bits = (uint32_t)raw;
@@ -239,13 +244,14 @@ void clr_value_deinit(struct clr_value *value)
     *value = (struct clr_value){0};
 }
 
-/* --- Places ------------------------------------------------------------------------------------ */
+/* --- Places ------------------------------------------------------------------------------------
+ */
 
 enum clr_status clr_member_place(struct clr_dump *dump, const struct clr_member *member,
                                  uint64_t base, struct clr_place *place, struct clr_error *error)
 {
-    *place = (struct clr_place){.address = base + member->field.offset, .element = member->element,
-                                .type = member->type};
+    *place = (struct clr_place){
+        .address = base + member->field.offset, .element = member->element, .type = member->type};
     return member->is_named ? clr_member_type(dump, member, &place->type, NULL, error) : CLR_OK;
 }
 

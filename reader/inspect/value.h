@@ -45,11 +45,12 @@ struct clr_value {
     double real;
     struct clr_text text; /* TEXT. Its memory is kept for the next value */
     bool is_reference;
-    uint64_t target; /* of a reference; 0: null */
+    uint64_t target;  /* of a reference; 0: null */
     const char *lost; /* why there is none, where there should be one: static text; else NULL */
 };
 
-/* Reads one. Needs the walk: only what the object index knows is a string. VALUE may hold another. */
+/* Reads one. Needs the walk: only what the object index knows is a string. VALUE may hold another.
+ */
 enum clr_status clr_value_read(struct clr_dump *dump, const struct clr_place *place,
                                struct clr_value *value, struct clr_error *error);
 void clr_value_deinit(struct clr_value *value);

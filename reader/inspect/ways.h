@@ -1,13 +1,14 @@
 /*
- * Private to reader/inspect: what the ways through collections share. A way ends by itself (elements.c
- * asks no further) or by damage (E->done).
+ * Private to reader/inspect: what the ways through collections share. A way ends by itself
+ * (elements.c asks no further) or by damage (E->done).
  */
 #ifndef CLR_INSPECT_WAYS_H
 #define CLR_INSPECT_WAYS_H
 
 #include "inspect/elements.h"
 
-/* --- follow.c: fields by name ------------------------------------------------------------------ */
+/* --- follow.c: fields by name ------------------------------------------------------------------
+ */
 
 /* Reports damage at ADDRESS and ends the elements. */
 void clr_way_damaged(struct clr_elements *e, uint64_t address, const char *what);
@@ -51,7 +52,8 @@ enum clr_status clr_way_split(const struct clr_elements *e, struct clr_item *ite
 /* Where the fields of an object begin. */
 uint64_t clr_way_fields_of(const struct clr_elements *e, uint64_t object);
 
-/* --- nodes.c: ways over nodes ------------------------------------------------------------------ */
+/* --- nodes.c: ways over nodes ------------------------------------------------------------------
+ */
 
 enum clr_status clr_way_start_nodes(struct clr_elements *e, struct clr_error *error);
 

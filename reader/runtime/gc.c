@@ -27,21 +27,20 @@
  *                                                 address itself is the index
  *   OomData                       in place        OomHistory of the last refused allocation
  *
+ * Segments and contexts are read in gcsegments.c, the heaps and the rest here.
+ *
  * In .NET 8 to 10 the runtime publishes none of it; supplements give the same names, and an address
  * of 0 for a variable that the running flavour does not have.
  *
  * Public knowledge: the runtime's docs/design/datacontracts/GC.md, and what dumps show.
  */
-#include "runtime/gc.h"
+#include "runtime/gcopen.h"
 
 #include <stddef.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/map.h"
 #include "runtime/contracts.h"
-#include "runtime/thread.h"
 
 #define AT(m) offsetof(struct clr_gc_layout, m)
 #define FIELD(m, type, name)                                                                       \
@@ -145,47 +144,18 @@ const struct clr_binding clr_gc_bindings[] = {
 };
 
 enum {
-    GEN_LOH = 3, /* index in the table of generations */
-    GEN_POH = 4,
-    GENERATIONS = 5,
-    FROZEN_GENERATION = 5, /* the number we give to read-only segments */
-
-    SEGMENT_READ_ONLY = 1, /* HeapSegment.Flags */
-    SEGMENT_SWEPT = 0x10,
-
-    STATE_SWEEPING = 1, /* CurrentGCState */
-
-    /* A runaway list of segments ends here: 4 TB of the smallest regions. */
-    SEGMENTS_MAX = 1 << 20,
-    HEAPS_MAX = 1 << 12, /* the GC itself stops at 1024 */
+    SEGMENT_SWEPT = 0x10, /* HeapSegment.Flags */
+    STATE_SWEEPING = 1,   /* CurrentGCState */
+    HEAPS_MAX = 1 << 12,  /* the GC itself stops at 1024 */
 };
-
-struct opening {
-    const struct clr_runtime *runtime;
-    const struct clr_gc_layout *layout;
-    struct clr_problems *problems;
-    struct clr_error *error;
-    struct clr_gc *gc;
-    struct clr_map seen; /* HeapSegments met */
-    size_t segment_room, context_room;
-};
-
-static bool given(uint64_t variable)
-{
-    return clr_has(variable) && variable != 0;
-}
-
-static enum clr_status no_memory(struct clr_error *error)
-{
-    return clr_fail(error, CLR_NOMEM, 0, "out of memory while reading the GC's segments");
-}
 
 /* The u32 in a runtime's variable; OTHERWISE if there is none. */
 static uint32_t variable_u32(const struct clr_runtime *runtime, uint64_t variable,
                              uint32_t otherwise)
 {
     uint32_t value;
-    return given(variable) && clr_read_u32(runtime->process, variable, &value) ? value : otherwise;
+    return clr_gc_given(variable) && clr_read_u32(runtime->process, variable, &value) ? value
+                                                                                      : otherwise;
 }
 
 /* Whether WORD stands in a list such as "server, regions, background, dynamic_heap". */
@@ -203,7 +173,7 @@ static bool listed(const char *list, const char *word)
     return false;
 }
 
-static void read_identifiers(struct opening *o)
+static void read_identifiers(struct clr_gc_opening *o)
 {
     const char *text = clr_descriptor_text(o->runtime->descriptor, "GCIdentifiers");
     if (text) {
@@ -212,15 +182,15 @@ static void read_identifiers(struct opening *o)
         o->gc->background = listed(text, "background");
         return;
     }
-    o->gc->server = !given(o->layout->w_generations) && given(o->layout->heaps);
+    o->gc->server = !clr_gc_given(o->layout->w_generations) && clr_gc_given(o->layout->heaps);
     o->gc->regions = !clr_has(o->layout->generation_allocation);
-    o->gc->background = given(o->layout->w_mark_array) || clr_has(o->layout->s_mark_array);
+    o->gc->background = clr_gc_given(o->layout->w_mark_array) || clr_has(o->layout->s_mark_array);
 }
 
-static void read_oom(struct opening *o, uint64_t history)
+static void read_oom(struct clr_gc_opening *o, uint64_t history)
 {
     uint32_t reason;
-    if (o->gc->oom_reason != 0 || !given(history) ||
+    if (o->gc->oom_reason != 0 || !clr_gc_given(history) ||
         !clr_field_u32(o->runtime, history, o->layout->oom_reason, &reason) || reason == 0)
         return;
     o->gc->oom_reason = reason;
@@ -228,17 +198,17 @@ static void read_oom(struct opening *o, uint64_t history)
         o->gc->oom_size = 0;
 }
 
-static enum clr_status read_workstation_heap(struct opening *o)
+static enum clr_status read_workstation_heap(struct clr_gc_opening *o)
 {
     const struct clr_gc_layout *l = o->layout;
     const struct clr_runtime *r = o->runtime;
     struct clr_gc_heap *heap;
-    if (!given(l->w_generations))
+    if (!clr_gc_given(l->w_generations))
         return clr_fail(o->error, CLR_UNSUPPORTED, 0,
                         "a workstation GC without GCHeapGenerationTable in the descriptor: its "
                         "heap cannot be found");
     if (!(o->gc->heaps = clr_alloc(1, sizeof *o->gc->heaps)))
-        return no_memory(o->error);
+        return clr_gc_no_memory(o->error);
     o->gc->heap_count = 1;
     heap = o->gc->heaps;
     heap->generations = l->w_generations;
@@ -256,7 +226,7 @@ static enum clr_status read_workstation_heap(struct opening *o)
     return CLR_OK;
 }
 
-static void read_server_heap(struct opening *o, struct clr_gc_heap *heap)
+static void read_server_heap(struct clr_gc_opening *o, struct clr_gc_heap *heap)
 {
     const struct clr_gc_layout *l = o->layout;
     const struct clr_runtime *r = o->runtime;
@@ -275,7 +245,7 @@ static void read_server_heap(struct opening *o, struct clr_gc_heap *heap)
         read_oom(o, at + l->s_oom);
 }
 
-static enum clr_status read_server_heaps(struct opening *o)
+static enum clr_status read_server_heaps(struct clr_gc_opening *o)
 {
     const struct clr_gc_layout *l = o->layout;
     const struct clr_runtime *r = o->runtime;
@@ -286,7 +256,7 @@ static enum clr_status read_server_heaps(struct opening *o)
                         "a server GC without GCHeap.GenerationTable in the descriptor: its heaps "
                         "cannot be read");
     if (!clr_variable_word(r, l->heaps, &table) || table == 0)
-        return clr_fail(o->error, CLR_FAULT, given(l->heaps) ? l->heaps : 0,
+        return clr_fail(o->error, CLR_FAULT, clr_gc_given(l->heaps) ? l->heaps : 0,
                         "the table of the server GC's heaps is not in the dump: the heap cannot "
                         "be read; take the dump with its heap (createdump --withheap)");
     if (count == 0 || count > HEAPS_MAX)
@@ -294,7 +264,7 @@ static enum clr_status read_server_heaps(struct opening *o)
                         "the number of the server GC's heaps, %u at 0x%llx, makes no sense", count,
                         (unsigned long long)l->heap_count);
     if (!(o->gc->heaps = clr_alloc(count, sizeof *o->gc->heaps)))
-        return no_memory(o->error);
+        return clr_gc_no_memory(o->error);
     o->gc->heap_count = count;
     for (uint32_t i = 0; i < count; i++) {
         struct clr_gc_heap *heap = &o->gc->heaps[i];
@@ -310,237 +280,9 @@ static enum clr_status read_server_heaps(struct opening *o)
     return CLR_OK;
 }
 
-static bool read_generation(const struct opening *o, const struct clr_gc_heap *heap,
-                            uint32_t number, uint64_t offset, uint64_t *value)
-{
-    return clr_field_word(o->runtime, heap->generations + number * o->layout->generation_size,
-                          offset, value);
-}
-
-/* Where generations 1 and 0 begin in the ephemeral segment; both stay 0 if that makes no sense. */
-static void divide_ephemeral(struct opening *o, const struct clr_gc_heap *heap,
-                             struct clr_segment *segment)
-{
-    uint64_t gen1, gen0, offset = o->layout->generation_allocation;
-    if (read_generation(o, heap, 1, offset, &gen1) && read_generation(o, heap, 0, offset, &gen0) &&
-        segment->start <= gen1 && gen1 <= gen0 && gen0 <= segment->end) {
-        segment->gen1_start = gen1;
-        segment->gen0_start = gen0;
-        return;
-    }
-    clr_problem(o->problems, CLR_WARNING, "segments", segment->address, 0,
-                "where generations 0 and 1 begin in the ephemeral segment at 0x%llx cannot be "
-                "read: its objects have no generation",
-                (unsigned long long)segment->start);
-}
-
-/* Fills *S from the HeapSegment at its address; false (and a problem) if it cannot be used. */
-static bool read_segment(struct opening *o, const struct clr_gc_heap *heap, struct clr_segment *s)
-{
-    const struct clr_gc_layout *l = o->layout;
-    const struct clr_runtime *r = o->runtime;
-    uint64_t at = s->address;
-    if (!clr_field_word(r, at, l->seg_mem, &s->start) ||
-        !clr_field_word(r, at, l->seg_allocated, &s->end) ||
-        !clr_field_word(r, at, l->seg_committed, &s->committed) ||
-        !clr_field_word(r, at, l->seg_reserved, &s->reserved) ||
-        !clr_field_word(r, at, l->seg_flags, &s->flags)) {
-        clr_problem_of(o->problems, CLR_ERROR, "segments", s->heap, true, at, 0,
-                       "the GC's segment at 0x%llx is not saved: its objects are missing",
-                       (unsigned long long)at);
-        return false;
-    }
-    if (!clr_field_word(r, at, l->seg_bg_allocated, &s->bg_allocated))
-        s->bg_allocated = 0;
-    s->ephemeral = at == heap->ephemeral;
-    if (s->ephemeral) {
-        if (heap->alloc_allocated >= s->start && heap->alloc_allocated <= s->reserved)
-            s->end = heap->alloc_allocated;
-        else
-            clr_problem_of(o->problems, CLR_ERROR, "segments", at, true, s->start, 0,
-                           "the end of the ephemeral segment at 0x%llx cannot be read: its newest "
-                           "objects may be missing",
-                           (unsigned long long)s->start);
-    }
-    if (s->start == 0 || s->start % r->word != 0 || s->end < s->start ||
-        s->end >= (uint64_t)1 << 63) {
-        clr_problem_of(o->problems, CLR_ERROR, "segments", s->heap, true, at, 0,
-                       "the GC's segment at 0x%llx says that its objects lie in 0x%llx-0x%llx: "
-                       "refused, its objects are missing",
-                       (unsigned long long)at, (unsigned long long)s->start,
-                       (unsigned long long)s->end);
-        return false;
-    }
-    if ((s->end > s->reserved && s->reserved >= s->start) || s->end % r->word != 0) {
-        uint64_t end = s->end > s->reserved && s->reserved >= s->start ? s->reserved : s->end;
-        end -= end % r->word;
-        clr_problem_of(o->problems, CLR_ERROR, "segments", at, true, at, s->end - end,
-                       "the GC's segment at 0x%llx says that its objects end at 0x%llx, which is "
-                       "behind its memory or inside a word: cut at 0x%llx",
-                       (unsigned long long)at, (unsigned long long)s->end, (unsigned long long)end);
-        s->end = end;
-    }
-    if (s->flags & SEGMENT_READ_ONLY) {
-        s->kind = CLR_FROZEN;
-        s->generation = FROZEN_GENERATION;
-        s->bg_allocated = 0;
-    } else if (s->ephemeral && !o->gc->regions) {
-        s->generation = -1;
-        s->has_contexts = true;
-        divide_ephemeral(o, heap, s);
-    }
-    return true;
-}
-
-/* Follows the list of segments of generation NUMBER. */
-static enum clr_status read_list(struct opening *o, uint32_t heap_number, uint32_t number)
-{
-    const struct clr_gc_heap *heap = &o->gc->heaps[heap_number];
-    uint64_t at, from = heap->generations + number * o->layout->generation_size;
-    if (!read_generation(o, heap, number, o->layout->generation_start, &at)) {
-        clr_problem_of(o->problems, CLR_ERROR, "segments", 0, true, from, 0,
-                       "the generations of GC heap %u at 0x%llx are not saved: their objects are "
-                       "missing",
-                       heap_number, (unsigned long long)from);
-        return CLR_OK;
-    }
-    while (at != 0) {
-        struct clr_segment segment = {
-            .address = at, .heap = heap_number, .generation = (int8_t)number};
-        uint64_t list, next;
-        if (clr_map_get(&o->seen, at, &list) || o->gc->segment_count >= SEGMENTS_MAX) {
-            clr_problem_of(o->problems, CLR_ERROR, "segments", from, true, at, 0,
-                           "the list of segments of generation %u of GC heap %u comes to 0x%llx "
-                           "again or does not end: cut there",
-                           number, heap_number, (unsigned long long)at);
-            break;
-        }
-        if (!clr_map_put(&o->seen, at, from))
-            return no_memory(o->error);
-        segment.kind = number == GEN_LOH ? CLR_LOH : number == GEN_POH ? CLR_POH : CLR_SOH;
-        segment.has_contexts = number == 0;
-        if (read_segment(o, heap, &segment)) {
-            if (!clr_grow(&o->gc->segments, o->gc->segment_count, &o->segment_room,
-                          sizeof *o->gc->segments))
-                return no_memory(o->error);
-            o->gc->segments[o->gc->segment_count++] = segment;
-        }
-        if (!clr_field_word(o->runtime, at, o->layout->seg_next, &next)) {
-            clr_problem_of(o->problems, CLR_ERROR, "segments", from, true, at, 0,
-                           "what follows the segment at 0x%llx is not saved: the list of segments "
-                           "of generation %u of GC heap %u is cut there",
-                           (unsigned long long)at, number, heap_number);
-            break;
-        }
-        at = next;
-    }
-    return CLR_OK;
-}
-
-static int by_start(const void *a, const void *b)
-{
-    const struct clr_segment *x = a, *y = b;
-    if (x->start != y->start)
-        return x->start < y->start ? -1 : 1;
-    if (x->end != y->end)
-        return x->end < y->end ? -1 : 1;
-    return x->address < y->address ? -1 : x->address > y->address;
-}
-
-/* Sorts the segments and refuses those that reach into the one before. */
-static void order_segments(struct opening *o)
-{
-    struct clr_gc *gc = o->gc;
-    size_t kept = 0;
-    uint64_t end = 0;
-    if (gc->segment_count > 1)
-        qsort(gc->segments, gc->segment_count, sizeof *gc->segments, by_start);
-    for (size_t i = 0; i < gc->segment_count; i++) {
-        const struct clr_segment *s = &gc->segments[i];
-        if (s->start < end) {
-            clr_problem_of(o->problems, CLR_ERROR, "segments", s->address, true, s->start,
-                           s->end - s->start,
-                           "the GC's segment at 0x%llx overlaps the one before it: refused, its "
-                           "objects are missing",
-                           (unsigned long long)s->address);
-            continue;
-        }
-        end = s->end;
-        gc->segments[kept++] = *s;
-    }
-    gc->segment_count = kept;
-}
-
-static enum clr_status add_context(struct opening *o, uint64_t pointer, uint64_t limit,
-                                   uint64_t thread)
-{
-    if (pointer == 0)
-        return CLR_OK;
-    if (limit < pointer) {
-        clr_problem(o->problems, CLR_WARNING, "segments", pointer, 0,
-                    "an allocation context from 0x%llx to 0x%llx makes no sense: ignored",
-                    (unsigned long long)pointer, (unsigned long long)limit);
-        return CLR_OK;
-    }
-    if (!clr_grow(&o->gc->contexts, o->gc->context_count, &o->context_room,
-                  sizeof *o->gc->contexts))
-        return no_memory(o->error);
-    o->gc->contexts[o->gc->context_count++] =
-        (struct clr_context){.pointer = pointer, .limit = limit, .thread = thread};
-    return CLR_OK;
-}
-
-static int by_pointer(const void *a, const void *b)
-{
-    const struct clr_context *x = a, *y = b;
-    if (x->pointer != y->pointer)
-        return x->pointer < y->pointer ? -1 : 1;
-    if (x->limit != y->limit)
-        return x->limit < y->limit ? -1 : 1;
-    return x->thread < y->thread ? -1 : x->thread > y->thread;
-}
-
-/* Where unformatted memory lies: the contexts of threads, the global one, those of generation 0. */
-static enum clr_status read_contexts(struct opening *o)
-{
-    const struct clr_runtime *r = o->runtime;
-    const struct clr_thread_layout *t = &r->thread;
-    struct clr_thread *threads = NULL;
-    size_t count = 0;
-    uint64_t pointer, limit;
-    struct clr_error reason = {0};
-    /* Problems of the list itself belong to whoever reads it for the table threads. */
-    enum clr_status status = clr_threads_read(r, NULL, &threads, &count, &reason);
-    if (status == CLR_NOMEM)
-        return clr_fail(o->error, CLR_NOMEM, 0, "%s", reason.text);
-    if (status != CLR_OK)
-        clr_problem(o->problems, CLR_WARNING, "segments", reason.address, 0,
-                    "where threads were about to allocate is not known (%s): their empty memory "
-                    "counts as unwalked",
-                    reason.text);
-    status = CLR_OK;
-    for (size_t i = 0; i < count && status == CLR_OK; i++)
-        status =
-            add_context(o, threads[i].alloc_pointer, threads[i].alloc_limit, threads[i].address);
-    clr_free(threads);
-    CLR_TRY(status);
-    if (clr_global_context(r, &pointer, &limit))
-        CLR_TRY(add_context(o, pointer, limit, 0));
-    if (!clr_has(o->layout->generation_context))
-        return CLR_OK;
-    for (uint32_t i = 0; i < o->gc->heap_count; i++) {
-        uint64_t context = o->gc->heaps[i].generations + o->layout->generation_context;
-        if (o->gc->heaps[i].generations != 0 &&
-            clr_field_word(r, context, t->context_pointer, &pointer) &&
-            clr_field_word(r, context, t->context_limit, &limit))
-            CLR_TRY(add_context(o, pointer, limit, 0));
-    }
-    return CLR_OK;
-}
-
 /* A dump without any memory of the heap cannot serve one table of it. A mini or triage dump may
  * have a few pages, those that stacks point at: that much is served, and said. */
-static enum clr_status require_memory(const struct opening *o)
+static enum clr_status require_memory(const struct clr_gc_opening *o)
 {
     const struct clr_gc *gc = o->gc;
     uint64_t announced = 0, saved = 0;
@@ -565,11 +307,11 @@ static enum clr_status require_memory(const struct opening *o)
     return CLR_OK;
 }
 
-static enum clr_status read_all(struct opening *o)
+static enum clr_status read_all(struct clr_gc_opening *o)
 {
     const struct clr_gc_layout *l = o->layout;
     struct clr_gc *gc = o->gc;
-    if (l->total_generations < GENERATIONS || l->total_generations > INT8_MAX)
+    if (l->total_generations < CLR_GENERATIONS || l->total_generations > INT8_MAX)
         return clr_fail(o->error, CLR_UNSUPPORTED, 0,
                         "a GC with %llu generations: 5 were expected (three, LOH, POH)",
                         (unsigned long long)l->total_generations);
@@ -578,14 +320,12 @@ static enum clr_status read_all(struct opening *o)
     gc->state = variable_u32(o->runtime, l->current_state, 2);
     CLR_TRY(gc->server ? read_server_heaps(o) : read_workstation_heap(o));
     for (uint32_t heap = 0; heap < gc->heap_count; heap++)
-        for (uint32_t number = gc->regions ? 0 : 2; number < GENERATIONS; number++)
+        for (uint32_t number = gc->regions ? 0 : 2; number < CLR_GENERATIONS; number++)
             if (gc->heaps[heap].generations != 0)
-                CLR_TRY(read_list(o, heap, number));
-    order_segments(o);
+                CLR_TRY(clr_gc_read_list(o, heap, number));
+    clr_gc_order_segments(o);
     CLR_TRY(require_memory(o));
-    CLR_TRY(read_contexts(o));
-    if (gc->context_count > 1)
-        qsort(gc->contexts, gc->context_count, sizeof *gc->contexts, by_pointer);
+    CLR_TRY(clr_gc_read_contexts(o));
     if (gc->in_progress)
         clr_problem_of(o->problems, CLR_ERROR, "objects", 0, true, l->invalid_count, 0,
                        "the dump was taken while a GC moved objects: generations 0 and 1 may be "
@@ -596,13 +336,13 @@ static enum clr_status read_all(struct opening *o)
 enum clr_status clr_gc_open(const struct clr_runtime *runtime, struct clr_problems *problems,
                             struct clr_gc **gc, struct clr_error *error)
 {
-    struct opening o = {
+    struct clr_gc_opening o = {
         .runtime = runtime, .layout = &runtime->gc, .problems = problems, .error = error};
     enum clr_status status;
     *gc = NULL;
     CLR_TRY(clr_runtime_require(runtime, CLR_CONTRACT_GC, "segments", error));
     if (!(o.gc = clr_alloc(1, sizeof *o.gc)))
-        return no_memory(error);
+        return clr_gc_no_memory(error);
     status = read_all(&o);
     clr_map_deinit(&o.seen);
     if (status != CLR_OK) {

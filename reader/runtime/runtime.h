@@ -51,6 +51,7 @@ enum { /* flags of rows */
     CLR_THREAD_THROWN_IS_HANDLE = 2,  /* Thread 1: ExceptionInfo.ThrownObject is a handle */
     CLR_LOADER_DOMAIN_ASSEMBLIES = 1, /* Loader 1: list elements are DomainAssembly, first word Assembly */
     CLR_TYPES_RID_HIGH_HALF = 1,      /* .NET 8: MTFlags2 >> 16 is the row id */
+    CLR_TYPES_HANDLES_HOLD_STATICS = 2, /* .NET 8: statics, of threads too, lie in arrays of handles */
     CLR_CODE_LINEAR_MAP = 1,          /* ExecutionManager 1: nibble maps hold no pointers */
     CLR_DEBUG_NIBBLES = 1,            /* DebugInfo s8: JIT blobs in the nibble form */
     CLR_DEBUG_VERSION_1 = 2,          /* DebugInfo 1, s10: a flag byte, two source bits */

@@ -1,6 +1,6 @@
 /*
- * What must hold for the references of any dump, on the shipped one and on those whose paths stand in
- * the variable CLRDB_MORE_DUMPS, divided by ':'.
+ * What must hold for the references of any dump, on the shipped one and on those whose paths stand
+ * in the variable CLRDB_MORE_DUMPS, divided by ':'.
  *
  *   - a slot of kind member, element or dependent, read again, holds the target
  *   - source and target are objects; the offset is the slot's distance from the source
@@ -34,8 +34,9 @@ static void open_dump(const char *path)
     struct clr_error error = {0};
     ck_assert_msg(clr_dump_open(path, &options, NULL, &dump, &error) == CLR_OK, "%s: %s", path,
                   error.text);
-    ck_assert_msg(clr_dump_need(dump, CLR_PART_GC | CLR_PART_INDEX | CLR_PART_HANDLES |
-                                          CLR_PART_REFS | CLR_PART_REVERSE,
+    ck_assert_msg(clr_dump_need(dump,
+                                CLR_PART_GC | CLR_PART_INDEX | CLR_PART_HANDLES | CLR_PART_REFS |
+                                    CLR_PART_REVERSE,
                                 NULL, &error) == CLR_OK,
                   "%s: %s", path, error.text);
 }

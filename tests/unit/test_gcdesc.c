@@ -1,7 +1,7 @@
 /*
- * GCDesc: one type of each shape in a fake process, with its slots worked out by hand. Offsets count
- * from the object: W is the MethodTable word, 2W the first field of a class with one more behind it,
- * and the first element of a vector.
+ * GCDesc: one type of each shape in a fake process, with its slots worked out by hand. Offsets
+ * count from the object: W is the MethodTable word, 2W the first field of a class with one more
+ * behind it, and the first element of a vector.
  */
 #include <check.h>
 #include <string.h>
@@ -58,8 +58,9 @@ static uint64_t type_of(uint64_t base, uint32_t component, uint32_t flags, const
 }
 #define WORDS(...) (const int64_t[]){__VA_ARGS__}, sizeof((const int64_t[]){__VA_ARGS__}) / 8
 
-static enum clr_status read_slots(uint64_t address, struct clr_type *type, struct clr_slot_pool *pool,
-                                  struct clr_slots *slots, struct clr_error *error)
+static enum clr_status read_slots(uint64_t address, struct clr_type *type,
+                                  struct clr_slot_pool *pool, struct clr_slots *slots,
+                                  struct clr_error *error)
 {
     ck_assert(clr_type_read(t.runtime, address, type));
     return clr_slots_read(t.runtime, type, pool, slots, error);
@@ -99,7 +100,11 @@ static void check_slots(uint64_t type, uint64_t count, size_t slots, const uint6
                       (unsigned long long)count, (unsigned long long)(list[i] / W),
                       (unsigned long long)expected[i]);
 }
-#define SLOTS(...) sizeof((const uint64_t[]){__VA_ARGS__}) / 8, (const uint64_t[]){__VA_ARGS__}
+#define SLOTS(...)                                                                                 \
+    sizeof((const uint64_t[]){__VA_ARGS__}) / 8, (const uint64_t[])                                \
+    {                                                                                              \
+        __VA_ARGS__                                                                                \
+    }
 
 /* class { object a; long b; object c, d; } is header, MethodTable, a, b, c, d: 6 words. */
 START_TEST(fixed)
@@ -143,10 +148,11 @@ START_TEST(grids)
 {
     create(&processes[_i]);
     int64_t w = (int64_t)W, bounds = 16;
-    uint64_t grid = type_of(3 * W + 16, (uint32_t)W, ARRAY, WORDS(1, 2 * w + bounds, -3 * w - bounds));
+    uint64_t grid =
+        type_of(3 * W + 16, (uint32_t)W, ARRAY, WORDS(1, 2 * w + bounds, -3 * w - bounds));
     /* struct { object a; nint b; }[,] */
-    uint64_t pairs = type_of(3 * W + 16, (uint32_t)(2 * W), ARRAY,
-                             WORDS(-1, 2 * w + bounds, item(1, W)));
+    uint64_t pairs =
+        type_of(3 * W + 16, (uint32_t)(2 * W), ARRAY, WORDS(-1, 2 * w + bounds, item(1, W)));
     fake_open(f, &t);
     uint64_t first = 2 + 16 / W;
     check_slots(grid, 0, 0, NULL);
@@ -156,7 +162,8 @@ START_TEST(grids)
 }
 END_TEST
 
-/* Arrays of structs: what repeats begins at the first slot, which need not be the element's start. */
+/* Arrays of structs: what repeats begins at the first slot, which need not be the element's start.
+ */
 START_TEST(structs)
 {
     create(&processes[_i]);
@@ -168,8 +175,8 @@ START_TEST(structs)
     uint64_t back = type_of(3 * W, 2 * word, SZARRAY, WORDS(-1, 3 * w, item(1, W)));
     /* { nint a; object b; nint c, d; object e, f; nint g; }: 7 words; from b on 1 slot, skip 2, 2
      * slots, skip g and the a of the next */
-    uint64_t mixed = type_of(3 * W, 7 * word, SZARRAY,
-                             WORDS(-2, 3 * w, item(1, 2 * W), item(2, 2 * W)));
+    uint64_t mixed =
+        type_of(3 * W, 7 * word, SZARRAY, WORDS(-2, 3 * w, item(1, 2 * W), item(2, 2 * W)));
     /* { object a, b, c; }: nothing is skipped */
     uint64_t all = type_of(3 * W, 3 * word, SZARRAY, WORDS(-1, 2 * w, item(3, 0)));
     /* The same in two items. */
@@ -292,8 +299,7 @@ START_TEST(within)
             size_t found = list_slots(types[i], count, list);
             ck_assert_uint_eq(found, per_element[i] * count);
             for (size_t k = 0; k < found; k++)
-                ck_assert_uint_le(list[k] + W,
-                                  type.base_size + count * type.component_size - W);
+                ck_assert_uint_le(list[k] + W, type.base_size + count * type.component_size - W);
         }
     destroy();
 }

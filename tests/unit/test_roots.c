@@ -132,8 +132,8 @@ END_TEST
 START_TEST(statics_that_a_runtime_does_not_describe)
 {
     static const struct fake_options processes[] = {{0}, {.release = 9}, {0}};
-    static const char *const wanted[] = {"static fields are not", "thread statics are not",
-                                         "thread statics are not"};
+    static const char *const wanted[] = {"static fields do not name roots",
+                                         "thread statics are not", "thread statics are not"};
     graph_create(&g, &processes[_i]);
     uint64_t held = graph_node(&g);
     graph_statics(&g, 2);
@@ -148,6 +148,24 @@ START_TEST(statics_that_a_runtime_does_not_describe)
     ck_assert(problem->incomplete);
     ck_assert(clr_problems_incomplete(g.dump->problems));
     ck_assert_int_eq(find(CLR_ROOT_STATIC, held) != NULL, _i != 0);
+    graph_close(&g);
+}
+END_TEST
+
+/* .NET 8 does not describe statics either, and handles hold them: nothing is missing. */
+START_TEST(statics_that_handles_hold)
+{
+    static const struct fake_options net8 = {.release = 8};
+    graph_create(&g, &net8);
+    uint64_t held = graph_node(&g);
+    graph_root(&g, held);
+    fake_hide(g.f, "DynamicStaticsInfo", "GCStatics");
+    graph_open(&g, CLR_PART_ROOTS, 1);
+    const struct clr_problem *problem = graph_problem(&g, "roots", "static fields do not name");
+    ck_assert_ptr_nonnull(problem);
+    ck_assert(!problem->incomplete);
+    ck_assert_ptr_nonnull(strstr(problem->message, "handles of kind strong"));
+    ck_assert_ptr_nonnull(find(CLR_ROOT_STRONG, held));
     graph_close(&g);
 }
 END_TEST
@@ -461,6 +479,7 @@ int main(void)
     tcase_add_test(statics, thread_statics_belong_to_their_threads);
     tcase_add_test(statics, a_damaged_base_hides_no_edges);
     tcase_add_loop_test(statics, statics_that_a_runtime_does_not_describe, 0, 3);
+    tcase_add_test(statics, statics_that_handles_hold);
     tcase_add_loop_test(statics, threads_that_a_runtime_does_not_describe, 0, 2);
     suite_add_tcase(suite, statics);
     TCase *others = tcase_create("others");

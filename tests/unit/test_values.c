@@ -1,7 +1,7 @@
 /*
- * Values of a fake process, in all byte orders and word sizes: primitives at their limits, the structs
- * of the library that have one value, enums, strings, and what is damaged. The module that has these
- * types is made the library by naming it as the module of System.Object.
+ * Values of a fake process, in all byte orders and word sizes: primitives at their limits, the
+ * structs of the library that have one value, enums, strings, and what is damaged. The module that
+ * has these types is made the library by naming it as the module of System.Object.
  */
 #include <check.h>
 #include <math.h>
@@ -36,44 +36,104 @@ struct definition {
 };
 
 /* Rows of TypeDef, from 2. */
-enum { DECIMAL = 2, DATE_TIME, OFFSET, DATE, TIME, SPAN, GUID, INT128, UINT128, HALF, INDEX, RANGE,
-       RUNE, COLOR, FLAGS, TINY, PAIR, HOLDER, END };
+enum {
+    DECIMAL = 2,
+    DATE_TIME,
+    OFFSET,
+    DATE,
+    TIME,
+    SPAN,
+    GUID,
+    INT128,
+    UINT128,
+    HALF,
+    INDEX,
+    RANGE,
+    RUNE,
+    COLOR,
+    FLAGS,
+    TINY,
+    PAIR,
+    HOLDER,
+    END
+};
 static const struct definition definitions[] = {
-    [DECIMAL] = {"System", "Decimal", STRUCT, 16, CLR_ELEMENT_VALUETYPE,
-                 {{"_flags", CLR_ELEMENT_I4, 0, 0}, {"_hi32", CLR_ELEMENT_U4, 4, 0},
+    [DECIMAL] = {"System",
+                 "Decimal",
+                 STRUCT,
+                 16,
+                 CLR_ELEMENT_VALUETYPE,
+                 {{"_flags", CLR_ELEMENT_I4, 0, 0},
+                  {"_hi32", CLR_ELEMENT_U4, 4, 0},
                   {"_lo64", CLR_ELEMENT_U8, 8, 0}}},
-    [DATE_TIME] = {"System", "DateTime", STRUCT, 8, CLR_ELEMENT_U8,
-                   {{"_dateData", CLR_ELEMENT_U8, 0, 0}}},
-    [OFFSET] = {"System", "DateTimeOffset", STRUCT, 16, CLR_ELEMENT_VALUETYPE,
+    [DATE_TIME] =
+        {"System", "DateTime", STRUCT, 8, CLR_ELEMENT_U8, {{"_dateData", CLR_ELEMENT_U8, 0, 0}}},
+    [OFFSET] = {"System",
+                "DateTimeOffset",
+                STRUCT,
+                16,
+                CLR_ELEMENT_VALUETYPE,
                 {{"_dateTime", CLR_ELEMENT_VALUETYPE, 0, DATE_TIME},
                  {"_offsetMinutes", CLR_ELEMENT_I2, 8, 0}}},
-    [DATE] = {"System", "DateOnly", STRUCT, 4, CLR_ELEMENT_I4,
-              {{"_dayNumber", CLR_ELEMENT_I4, 0, 0}}},
+    [DATE] =
+        {"System", "DateOnly", STRUCT, 4, CLR_ELEMENT_I4, {{"_dayNumber", CLR_ELEMENT_I4, 0, 0}}},
     [TIME] = {"System", "TimeOnly", STRUCT, 8, CLR_ELEMENT_I8, {{"_ticks", CLR_ELEMENT_I8, 0, 0}}},
     [SPAN] = {"System", "TimeSpan", STRUCT, 8, CLR_ELEMENT_I8, {{"_ticks", CLR_ELEMENT_I8, 0, 0}}},
-    [GUID] = {"System", "Guid", STRUCT, 16, CLR_ELEMENT_VALUETYPE,
-              {{"_a", CLR_ELEMENT_I4, 0, 0}, {"_b", CLR_ELEMENT_I2, 4, 0},
-               {"_c", CLR_ELEMENT_I2, 6, 0}, {"_d", CLR_ELEMENT_U1, 8, 0}}},
-    [INT128] = {"System", "Int128", STRUCT, 16, CLR_ELEMENT_VALUETYPE,
+    [GUID] = {"System",
+              "Guid",
+              STRUCT,
+              16,
+              CLR_ELEMENT_VALUETYPE,
+              {{"_a", CLR_ELEMENT_I4, 0, 0},
+               {"_b", CLR_ELEMENT_I2, 4, 0},
+               {"_c", CLR_ELEMENT_I2, 6, 0},
+               {"_d", CLR_ELEMENT_U1, 8, 0}}},
+    [INT128] = {"System",
+                "Int128",
+                STRUCT,
+                16,
+                CLR_ELEMENT_VALUETYPE,
                 {{"_lower", CLR_ELEMENT_U8, 0, 0}, {"_upper", CLR_ELEMENT_U8, 8, 0}}},
-    [UINT128] = {"System", "UInt128", STRUCT, 16, CLR_ELEMENT_VALUETYPE,
+    [UINT128] = {"System",
+                 "UInt128",
+                 STRUCT,
+                 16,
+                 CLR_ELEMENT_VALUETYPE,
                  {{"_lower", CLR_ELEMENT_U8, 0, 0}, {"_upper", CLR_ELEMENT_U8, 8, 0}}},
     [HALF] = {"System", "Half", STRUCT, 2, CLR_ELEMENT_U2, {{"_value", CLR_ELEMENT_U2, 0, 0}}},
     [INDEX] = {"System", "Index", STRUCT, 4, CLR_ELEMENT_I4, {{"_value", CLR_ELEMENT_I4, 0, 0}}},
-    [RANGE] = {"System", "Range", STRUCT, 8, CLR_ELEMENT_VALUETYPE,
+    [RANGE] = {"System",
+               "Range",
+               STRUCT,
+               8,
+               CLR_ELEMENT_VALUETYPE,
                {{"<Start>k__BackingField", CLR_ELEMENT_VALUETYPE, 0, INDEX},
                 {"<End>k__BackingField", CLR_ELEMENT_VALUETYPE, 4, INDEX}}},
     [RUNE] = {"System.Text", "Rune", STRUCT, 4, CLR_ELEMENT_U4, {{"_value", CLR_ELEMENT_U4, 0, 0}}},
     [COLOR] = {"Zoo", "Color", ENUM, 1, CLR_ELEMENT_I1, {{"value__", CLR_ELEMENT_I1, 0, 0}}},
     [FLAGS] = {"Zoo", "Flags", ENUM, 8, CLR_ELEMENT_U8, {{"value__", CLR_ELEMENT_U8, 0, 0}}},
-    [TINY] = {"Zoo", "Tiny", STRUCT, 2, CLR_ELEMENT_VALUETYPE,
+    [TINY] = {"Zoo",
+              "Tiny",
+              STRUCT,
+              2,
+              CLR_ELEMENT_VALUETYPE,
               {{"A", CLR_ELEMENT_U1, 0, 0}, {"B", CLR_ELEMENT_I1, 1, COLOR}}},
-    [PAIR] = {"Zoo", "Pair", STRUCT, 12, CLR_ELEMENT_VALUETYPE,
+    [PAIR] = {"Zoo",
+              "Pair",
+              STRUCT,
+              12,
+              CLR_ELEMENT_VALUETYPE,
               {{"Date", CLR_ELEMENT_VALUETYPE, 0, DATE_TIME},
                {"Inner", CLR_ELEMENT_VALUETYPE, 8, TINY}}},
-    [HOLDER] = {"Zoo", "Holder", 0, 40, CLR_ELEMENT_CLASS,
-                {{"Text", CLR_ELEMENT_CLASS, 0, 0}, {"Other", CLR_ELEMENT_CLASS, 8, 0},
-                 {"Pair", CLR_ELEMENT_VALUETYPE, 16, PAIR}, {"Number", CLR_ELEMENT_I4, 28, 0},
+    [HOLDER] = {"Zoo",
+                "Holder",
+                0,
+                40,
+                CLR_ELEMENT_CLASS,
+                {{"Text", CLR_ELEMENT_CLASS, 0, 0},
+                 {"Other", CLR_ELEMENT_CLASS, 8, 0},
+                 {"Pair", CLR_ELEMENT_VALUETYPE, 16, PAIR},
+                 {"Number", CLR_ELEMENT_I4, 28, 0},
                  {"Flag", CLR_ELEMENT_BOOLEAN, 32, 0}}},
 };
 static const struct {
@@ -88,7 +148,8 @@ static struct clr_dump *dump;
 static struct clr_value value;
 static uint64_t live, module, types[END], text_object, holder, null_holder;
 
-/* --- The process ------------------------------------------------------------------------------- */
+/* --- The process -------------------------------------------------------------------------------
+ */
 
 static uint32_t signature(const struct definition *d, const struct field *field)
 {
@@ -170,11 +231,14 @@ static void build_type(unsigned i)
     const struct definition *d = &definitions[i];
     uint32_t count = (uint32_t)field_count(d);
     uint32_t base = 2u * f->word + (d->size + f->word - 1) / f->word * f->word;
-    types[i] = fake_type(f, &(struct fake_type){.module = module, .rid = i, .flags = d->kind,
-                                                .base_size = base, .norm_type = d->norm,
+    types[i] = fake_type(f, &(struct fake_type){.module = module,
+                                                .rid = i,
+                                                .flags = d->kind,
+                                                .base_size = base,
+                                                .norm_type = d->norm,
                                                 .parent = d->kind == ENUM ? f->known.enumeration
-                                                          : d->kind        ? f->known.value_type
-                                                                           : 0,
+                                                          : d->kind       ? f->known.value_type
+                                                                          : 0,
                                                 .instance_fields = (uint16_t)count});
     uint64_t list = fake_memory(f, count * fake_size(f, "FieldDesc"));
     fake_set(f, class_of(types[i]), "EEClass", "FieldDescList", list);
@@ -195,8 +259,9 @@ static void create(const struct fake_options *options)
     f = fake_create(options);
     build_metadata();
     const uint8_t *blob = metadata_build(m, &size);
-    module = fake_module(f, &(struct fake_module){.simple_name = "Zoo", .metadata = blob,
-                                                  .metadata_size = size, .is_dynamic = true});
+    module = fake_module(
+        f, &(struct fake_module){
+               .simple_name = "Zoo", .metadata = blob, .metadata_size = size, .is_dynamic = true});
     fake_set(f, f->known.object, "MethodTable", "Module", module);
     for (unsigned i = 2; i < END; i++)
         build_type(i);
@@ -225,7 +290,8 @@ static void destroy(void)
     ck_assert_uint_eq(clr_alloc_live(), live);
 }
 
-/* --- Reading ----------------------------------------------------------------------------------- */
+/* --- Reading -----------------------------------------------------------------------------------
+ */
 
 static const struct clr_value *read_at(uint64_t address, uint8_t element, uint64_t type)
 {
@@ -480,8 +546,8 @@ START_TEST(enums)
     uint64_t color = fake_memory(f, 8), flag = fake_memory(f, 64);
     static const uint8_t bytes[] = {0, 7, 0xff, 8};
     fake_put(f, color, bytes, sizeof bytes);
-    static const uint64_t bits[] = {0, 1, 3, 1u | UINT64_C(1) << 63, UINT64_C(1) << 63, 4,
-                                    UINT64_C(3) << 62};
+    static const uint64_t bits[] = {
+        0, 1, 3, 1u | UINT64_C(1) << 63, UINT64_C(1) << 63, 4, UINT64_C(3) << 62};
     for (size_t i = 0; i < sizeof bits / sizeof bits[0]; i++)
         fake_put_u64(f, flag + 8 * i, bits[i]);
     open_dump();
@@ -512,7 +578,8 @@ START_TEST(references)
     ck_assert(value.is_reference && value.target == text_object);
     read_at(slots, CLR_ELEMENT_CLASS, 0); /* a field of objects: its text is no value */
     ck_assert(value.kind == CLR_VALUE_NONE && !value.lost && value.target == text_object);
-    IS_TEXT(slots, CLR_ELEMENT_CLASS, f->known.canon, "hello"); /* of a shared type: may be strings */
+    IS_TEXT(slots, CLR_ELEMENT_CLASS, f->known.canon,
+            "hello"); /* of a shared type: may be strings */
     read_at(slots + 8, CLR_ELEMENT_STRING, 0);
     ck_assert(value.kind == CLR_VALUE_NONE && value.is_reference && value.target == 0);
     ck_assert_ptr_null(value.lost);
