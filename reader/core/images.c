@@ -5,11 +5,11 @@
  *               file many images: the runtime maps a managed DLL once flat, as it lies on disk,
  *               and once laid out by its sections
  *   link map    the dynamic loader's own list (System V ABI, link.h):
- *                 r_debug   int version, word r_map     at DT_DEBUG of the program's dynamic
- * section link_map  words l_addr (the bias), l_name, l_ld (dynamic section), l_next it names what
- * has no file, the vdso, and serves alone where NT_FILE is missing ELF magic   where the notes are
- * lost (gdb writes them last, and a cut core has lost them), the saved regions that start with an
- * ELF header are images; DT_SONAME names them
+ *                 r_debug   int version, word r_map: at DT_DEBUG of the program's dynamic section
+ *                 link_map  words l_addr (the bias), l_name, l_ld (dynamic section), l_next
+ *               It names what has no file, the vdso, and serves alone where NT_FILE is missing
+ *   ELF magic   where the notes are lost (gdb writes them last, and a cut core has lost them), the
+ *               saved regions that start with an ELF header are images; DT_SONAME names them
  *
  * Rows of one path belong to one image as long as they lie within the extent that the image's own
  * headers announce. Without these a row at file offset 0 starts another image.

@@ -46,9 +46,11 @@ enum clr_status clr_runtimes_find(const struct clr_process *process,
  * all that hangs on it, and applies supplements. What fails:
  *   CLR_NO_RUNTIME   no .NET in this process
  *   CLR_FAULT        .NET is there, but what leads to its data is neither in the dump nor in a
- * file; the message names the file and the build id that are wanted CLR_UNSUPPORTED  a runtime that
- * describes itself too little and that no supplement fits CLR_BAD_DATA     its descriptor makes no
- * sense CLR_MISUSE, CLR_IO   the options: several runtimes and none chosen, a supplement that fails
+ *                    file; the message names the file and the build id that are wanted
+ *   CLR_UNSUPPORTED  a runtime that describes itself too little and that no supplement fits
+ *   CLR_BAD_DATA     its descriptor makes no sense
+ *   CLR_MISUSE,      the options: several runtimes and none chosen, a supplement that fails
+ *   CLR_IO
  */
 enum clr_status clr_descriptor_open(const struct clr_process *process,
                                     const struct clr_options *options,

@@ -11,14 +11,15 @@
  *   2. its header word can be one: on 64-bit the half before the sync-block value is padding, and
  *      one bit of that value is never set outside a GC;
  *   3. its references are null, or aligned and in a segment: a false object that lies over true
- * ones has their MethodTables in its slots;
+ *      ones has their MethodTables in its slots;
  *   4. sizes lead from it over several objects, or to the end of the segment, or to a hole, or to
- * an object whose type is not saved;
+ *      an object whose type is not saved;
  *   5. no better candidate lies inside it. Chains that begin at different places fall in with each
  *      other soon, so 4 alone does not tell true from false. But a false object covers true ones:
- * of two chains that meet, the one with more objects on the way is the true one, because each of
- * its members is a word that had to be a MethodTable. If both have as many, the one whose type is
- * met more often behind: types stand together. A free block is exempt: what it covers is dead.
+ *      of two chains that meet, the one with more objects on the way is the true one, because each
+ *      of its members is a word that had to be a MethodTable. If both have as many, the one whose
+ *      type is met more often behind: types stand together. A free block is exempt: what it covers
+ *      is dead.
  *
  * All of this reads nothing but the dump, so the answer does not depend on the order of the walk.
  */

@@ -3,8 +3,9 @@
  *
  *   statics         every type's static fields that hold an object (runtime/statics.c). The slots
  *                   lie in arrays of the runtime: these arrays' edges leave the graph, and what
- * else stands in them becomes a root named by array and number thread statics  the same on every
- * thread; the thread's array of arrays is held by native memory alone and is a root of its own
+ *                   else stands in them becomes a root named by array and number
+ *   thread statics  the same on every thread; the thread's array of arrays is held by native memory
+ *                   alone and is a root of its own
  *   handles         strong kinds, by their meaning (runtime/handles.c)
  *   finalizer       the ready lists
  *   exceptions      ExInfo.ThrownObject of each thread's chain, where it holds the object itself
@@ -12,8 +13,8 @@
  *   gc frames       GCFrame {Next, ObjRefs, NumObjRefs, GCFlags: 1 interior, 2 pinned}, .NET 11
  *   frozen          every object of a read-only segment
  *   stacks          each word of a thread's saved stack and registers that points into an object:
- *                   conservative, so it may keep an object, and never shares one with a precise
- * root
+ *                   conservative, so it may keep an object, and never shares one with a
+ *                   precise root
  *
  * Statics of collectible types are no roots: they hang on their load context.
  */

@@ -1,11 +1,11 @@
 /*
  * Arrays of every kind.
  *
- *     object             MethodTable word
+ *     object                    MethodTable word
  *     + Array.m_NumComponents   number of elements in all, u32
- *     + size of Array    of other arrays than vectors: a length for each dimension, i32, then a
- * lower bound for each, i32
- *     + base size - word the elements, one after the other, the last index fastest
+ *     + size of Array           of other arrays than vectors: a length for each dimension, i32,
+ *                               then a lower bound for each, i32
+ *     + base size - word        the elements, one after the other, the last index fastest
  *
  * Base size counts the header word too, which lies before the object: so the elements begin a word
  * less after the MethodTable.

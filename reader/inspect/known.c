@@ -6,13 +6,18 @@
  *   struct          fields                          meaning
  *   Decimal         _flags, _hi32, _lo64            sign 31, scale 16-23; 96 bits
  *   DateTime        _dateData                       ticks of 100 ns since 0001-01-01 in 62 bits;
- * kind above: 0 unspecified, 1 UTC, 2 and 3 local DateTimeOffset  _dateTime, _offsetMinutes UTC;
- * minutes to add DateOnly        _dayNumber                      days since 0001-01-01 TimeOnly
- * _ticks                          since midnight TimeSpan        _ticks Guid            _a, _b, _c,
- * _d                  u32, u16, u16, then eight bytes Int128, UInt128 _lower, _upper Half _value
- * IEEE 754 binary16 Index           _value                          negative: ~ of the distance
- * from the end Range           Start, End                      (fields of properties) Rune _value
- * a Unicode scalar Nullable<T>     hasValue, value
+ *                                                   kind above: 0 unspecified, 1 UTC, 2, 3 local
+ *   DateTimeOffset  _dateTime, _offsetMinutes       UTC; minutes to add
+ *   DateOnly        _dayNumber                      days since 0001-01-01
+ *   TimeOnly        _ticks                          since midnight
+ *   TimeSpan        _ticks
+ *   Guid            _a, _b, _c, _d …                u32, u16, u16, then eight bytes
+ *   Int128, UInt128 _lower, _upper
+ *   Half            _value                          IEEE 754 binary16
+ *   Index           _value                          negative: ~ of the distance from the end
+ *   Range           Start, End                      (fields of properties)
+ *   Rune            _value                          a Unicode scalar
+ *   Nullable<T>     hasValue, value
  *
  * Known from the public documentation and reference source of these types.
  */

@@ -5,9 +5,9 @@
  * so 128 levels are more than memory can hold.
  *
  *   ConcurrentQueue    a segment holds [Head, Tail) modulo its power-of-two length; when it is
- * frozen for enqueues, twice the length has been added to Tail ConcurrentBag      each thread's
- * queue holds [_headIndex, _tailIndex) modulo its length Immutable…         an empty tree or stack
- * is one node without a left one (without a tail)
+ *                      frozen for enqueues, twice the length has been added to Tail
+ *   ConcurrentBag      each thread's queue holds [_headIndex, _tailIndex) modulo its length
+ *   Immutable…         an empty tree or stack is one node without a left one (without a tail)
  */
 #include "inspect/ways.h"
 

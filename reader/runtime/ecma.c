@@ -25,7 +25,7 @@
  *   INTERNAL                a TypeHandle, one word
  *   field                   0x06, type
  *   method                  u8 convention (0x10: generic, compressed count follows), compressed
- * count of parameters, result, parameters; SENTINEL before those of '...'
+ *                           count of parameters, result, parameters; SENTINEL before those of '...'
  *
  * Work is bounded by depth and by the length of the text: every step either descends, reads on in
  * the signature, or writes; TypeSpecs that name each other end at the depth.

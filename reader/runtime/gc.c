@@ -20,10 +20,11 @@
  *   HeapSegment.Allocated         word            end of objects; stale for the ephemeral segment,
  *                                                 whose end is (GCHeap)AllocAllocated
  *   HeapSegment.Flags             word            1 read-only (frozen), 0x10 swept, 8 LOH, 0x200
- * POH HeapSegment.BackgroundAllocated               garbage in read-only segments
- *   StructureInvalidCount         i32             not 0: the dump was taken while a GC moved
- * objects CurrentGCState                u32             0 marking, 1 sweeping in the background, 2
- * free MarkArray                     word            a bit for each 16 bytes, biased so that the
+ *                                                 POH
+ *   HeapSegment.BackgroundAllocated               garbage in read-only segments
+ *   StructureInvalidCount         i32             not 0: the dump was taken while a GC moved objects
+ *   CurrentGCState                u32             0 marking, 1 sweeping in the background, 2 free
+ *   MarkArray                     word            a bit for each 16 bytes, biased so that the
  *                                                 address itself is the index
  *   OomData                       in place        OomHistory of the last refused allocation
  *

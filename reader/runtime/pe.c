@@ -4,13 +4,15 @@
  *   offset              field
  *   0                   'MZ'; u32 at 0x3c: where the NT headers are
  *   NT + 0              'PE\0\0', then the COFF header: u16 machine at 4 (not checked, see pe.h),
- * u16 number of sections at 6, u32 time stamp at 8, u16 size of the optional header at 20 NT + 24
- * optional header: u16 magic (0x10b: PE32, 0x20b: PE32+), u32 size of the image at 56, u32 number
- * of directories at 92 (PE32+: 108), then the directories, each {u32 rva, u32 size}; number 6 is
- * debug, 14 the CLI header behind that         sections of 40 bytes: u32 virtual size at 8, u32 rva
- * at 12, u32 size in the file at 16, u32 offset in the file at 20 CLI header          {rva, size}
- * of the metadata at 8, u32 entry point token at 20, {rva, size} of the managed native header at 64
- * (READYTORUN_HEADER)
+ *                       u16 number of sections at 6, u32 time stamp at 8, u16 size of the optional
+ *                       header at 20
+ *   NT + 24             optional header: u16 magic (0x10b: PE32, 0x20b: PE32+), u32 size of the
+ *                       image at 56, u32 number of directories at 92 (PE32+: 108), then the
+ *                       directories, each {u32 rva, u32 size}: 6 is debug, 14 the CLI header
+ *   behind that         sections of 40 bytes: u32 virtual size at 8, u32 rva at 12, u32 size in
+ *                       the file at 16, u32 offset in the file at 20
+ *   CLI header          {rva, size} of the metadata at 8, u32 entry point token at 20, {rva, size}
+ *                       of the managed native header at 64 (READYTORUN_HEADER)
  *
  * The runtime maps images with precompiled code section by section, and reads those that hold IL
  * only as they lie in the file: there an RVA must go through the section table.

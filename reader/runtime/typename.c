@@ -12,7 +12,7 @@
  *     PTR, BYREF, VALUETYPE                 TypeArg's name and '*', '&', nothing
  *     VAR, MVAR                             GenericParam row (Token) of Module
  *     FNPTR                                 'delegate*<arguments, result>' from the NumArgs + 1
- * handles at RetAndArgTypes, the result first
+ *                                           handles at RetAndArgTypes, the result first
  *
  * A name that cannot be made is replaced by 'module!0x02000123' or, without module or token,
  * '<unknown 0x…>', which then is the type's name wherever it occurs, and a problem says why.

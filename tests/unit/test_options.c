@@ -73,7 +73,7 @@ static const struct {
 } refused[] = {
     {"{\"module\": \"/a\"}",
      "options: unknown option 'module': there are modules, sysroot, threads, runtime, supplement, "
-     "unpack_limit, conservative_roots, mmap, progress"},
+     "unpack_limit, conservative_roots, mmap, partial_heap, progress"},
     {"{\"modules\": 1}", "options: option 'modules' must be a text or a list of texts"},
     {"{\"modules\": [\"/a\", 2]}", "'modules' must be a text or a list of texts"},
     {"{\"modules\": [\"/a\", [\"/b\"]]}", "'modules' must be a text or a list of texts"},
