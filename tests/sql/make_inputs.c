@@ -15,6 +15,7 @@
  *   other.core            DUMP, with the string 'literal' changed to 'LITERAL'
  *   damaged.core          DUMP, with the string 'map-500' without its MethodTable word
  *   nameless.core         DUMP, without the page of metadata that holds one type's name
+ *   heapless.core         DUMP, without the GC's regions: headers and memory. Frozen objects remain
  *
  * unknown, nodescriptor and unsaved hold of DUMP only the notes and the memory of libcoreclr.so.
  * Pages of zeros are left out of the files, which the file system reads as zeros again.
@@ -281,6 +282,40 @@ static void make_core(const struct dump *dump, bool whole, uint64_t hole, const 
     close(fd);
 }
 
+/* Writes DUMP as one that leaves out its heap: no header speaks of memory within REACH of AROUND. */
+static void make_heapless(const struct dump *dump, uint64_t around, const char *folder,
+                          const char *name)
+{
+    enum { REACH = 128 << 20 };
+    int fd = create(folder, name);
+    Elf64_Ehdr header;
+    memcpy(&header, dump->bytes, sizeof header);
+    put(fd, &header, sizeof header, 0);
+    for (unsigned i = 0; i < dump->count; i++) {
+        Elf64_Phdr s = dump->segments[i];
+        uint64_t far = s.p_vaddr > around ? s.p_vaddr - around : around - s.p_vaddr;
+        if (s.p_type == PT_LOAD && far < REACH)
+            s.p_type = PT_NULL;
+        else
+            put_sparse(fd, dump->bytes + s.p_offset, s.p_filesz, s.p_offset);
+        put(fd, &s, sizeof s, header.e_phoff + i * sizeof s);
+    }
+    if (ftruncate(fd, (off_t)dump->size) != 0)
+        die("ftruncate");
+    close(fd);
+}
+
+/* The address of what stands at an offset in the file. */
+static uint64_t address_at(const struct dump *dump, uint64_t offset)
+{
+    for (unsigned i = 0; i < dump->count; i++)
+        if (dump->segments[i].p_type == PT_LOAD && offset >= dump->segments[i].p_offset &&
+            offset - dump->segments[i].p_offset < dump->segments[i].p_filesz)
+            return dump->segments[i].p_vaddr + (offset - dump->segments[i].p_offset);
+    die("an offset in no segment");
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
     if (argc != 3) {
@@ -325,6 +360,7 @@ int main(int argc, char **argv)
     memset(dump.bytes + at, 0, sizeof word);
     make_core(&dump, true, 0, folder, "damaged.core");
     memcpy(dump.bytes + at, word, sizeof word);
+    make_heapless(&dump, address_at(&dump, at), folder, "heapless.core");
 
     static const char symbol[] = "\0DotNetRuntimeContractDescriptor", table[] = "\0g_dacTable";
     dump.bytes[find(&dump, dump.low, dump.high, symbol, sizeof symbol) + 1] = 'X';
