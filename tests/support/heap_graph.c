@@ -185,7 +185,8 @@ uint64_t graph_thread_statics(struct heap_graph *g, uint64_t thread)
 
 void graph_open(struct heap_graph *g, unsigned parts, unsigned threads)
 {
-    struct clr_options options = {.threads = threads};
+    /* A fake heap may announce more than the few bytes that it is made of. */
+    struct clr_options options = {.threads = threads, .partial_heap = true};
     struct clr_error error = {0};
     ck_assert_msg(clr_dump_open(fake_path(g->f), &options, NULL, &g->dump, &error) == CLR_OK, "%s",
                   error.text);
