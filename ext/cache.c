@@ -98,6 +98,7 @@ static void destroy_cache(void *above)
     clr_free(cache->static_rows);
     clr_free(cache->shape_name);
     clr_map_deinit(&cache->told);
+    clr_free(cache->sections);
     clr_free(cache->types);
     clr_map_deinit(&cache->type_numbers);
     clr_free(cache);

@@ -38,6 +38,9 @@ struct clr_line_cache;
 
 struct clr_cache {
     struct clr_lookup regions, images, segments, threads; /* by the table's key */
+    struct clr_code_section *sections; /* of t_memory.c, once SECTIONS_READ */
+    size_t section_count;
+    bool sections_read;
     struct clr_lookup stack_pointers;                     /* of OS threads; row: its number */
     struct clr_lookup type_names, type_modules, type_parents, supertypes; /* rows: clr_heap_types */
     struct clr_lookup shape_types, shape_names;          /* rows: clr_heap_shapes */

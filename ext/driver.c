@@ -29,13 +29,21 @@ static inline void clear(struct clr_error *error)
     error->text[0] = 0;
 }
 
-static int report(struct clr_vtab *vtab, enum clr_status status, const struct clr_error *error)
+/* CURSOR is the one that failed. What a cut core lacks is told with whatever could not be read. */
+static int report(struct clr_vtab *vtab, const struct clr_cursor *cursor, enum clr_status status,
+                  const struct clr_error *error)
 {
     if (status == CLR_OK)
         return SQLITE_OK;
     sqlite3_free(vtab->base.zErrMsg);
+    bool lost = status == CLR_NO_RUNTIME || status == CLR_FAULT || status == CLR_BAD_DATA ||
+                status == CLR_UNSUPPORTED;
+    const char *cut =
+        lost && cursor->dump ? clr_process_info(cursor->dump->process)->cut : NULL;
     vtab->base.zErrMsg =
-        error->code != CLR_OK && error->text[0] ? sqlite3_mprintf("%s", error->text) : NULL;
+        error->code == CLR_OK || !error->text[0] ? NULL
+        : cut ? sqlite3_mprintf("%s; the core is cut, memory that is missing: %s", error->text, cut)
+              : sqlite3_mprintf("%s", error->text);
     return clr_sqlite_code(status);
 }
 
@@ -360,9 +368,10 @@ static int x_filter(sqlite3_vtab_cursor *base, int plan, const char *name, int a
     enum clr_status status = filter(vtab, cursor, plan, argv, &error);
     if (cursor->job)
         clr_session_job_end(vtab->session, cursor->job);
+    int code = report(vtab, cursor, status, &error);
     if (status != CLR_OK)
         stop(vtab, cursor);
-    return report(vtab, status, &error);
+    return code;
 }
 
 static int x_next(sqlite3_vtab_cursor *base)
@@ -377,7 +386,7 @@ static int x_next(sqlite3_vtab_cursor *base)
     clear(&error);
     enum clr_status status = vtab->table->next(cursor, &error);
     clr_session_job_end(vtab->session, cursor->job);
-    return report(vtab, status, &error);
+    return report(vtab, cursor, status, &error);
 }
 
 static int x_eof(sqlite3_vtab_cursor *base)
@@ -402,7 +411,7 @@ static int x_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int col
     if (status == CLR_OK)
         status = vtab->table->column(cursor, column, context, &error);
     clr_session_job_end(vtab->session, cursor->job);
-    return report(vtab, status, &error);
+    return report(vtab, cursor, status, &error);
 }
 
 static int x_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *rowid)

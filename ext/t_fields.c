@@ -44,7 +44,7 @@ static const struct clr_column field_columns[] = {
     [FIELD_FIELD_TYPE] = {"field_type", CLR_TEXT, 0, 0, "Name of its type."},
     [FIELD_KIND] = {"kind", CLR_TEXT, 0, 0,
                     "boolean, char, i1 to u8, r4, r8, i, u, string, class, valuetype, szarray, "
-                    "array, ptr or fnptr; of an enum the number under it."},
+                    "array, ptr, fnptr, or byref (a ref field); of an enum the number under it."},
     [FIELD_IS_STATIC] = {"is_static", CLR_INTEGER, 0, 0, "1: the type has one, not each object."},
     [FIELD_IS_THREAD_STATIC] = {"is_thread_static", CLR_INTEGER, 0, 0, "1: each thread has one."},
     [FIELD_IS_RVA] = {"is_rva", CLR_INTEGER, 0, 0, "1: a static that lies in the image."},
@@ -136,6 +136,12 @@ static enum clr_status result_size(struct clr_cursor *base, const struct clr_mem
             CLR_TRY(clr_try_need(base->dump, WALKED, base->job, &walked, error));
         if (walked)
             CLR_TRY(clr_member_type(base->dump, member, &type, &size, error));
+        if (walked && size == 0 && clr_first_time(base->dump, member->field.address + 3))
+            clr_problem(base->dump->problems, CLR_INFO, "fields", member->field.address, 0,
+                        "%.100s of %.200s: its size is not known: its type, %.200s, is not among "
+                        "the loaded ones",
+                        member->name, clr_type_name(base->dump->runtime, member->declaring),
+                        member->type_name ? member->type_name : "which has no name");
     }
     clr_result_known(context, size);
     return CLR_OK;

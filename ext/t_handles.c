@@ -173,8 +173,15 @@ static enum clr_status handle_column(struct clr_cursor *base, int column, sqlite
         if (handle->kind == CLR_HANDLE_DEPENDENT)
             clr_result_u64(context, handle->secondary);
         break;
-    case HANDLE_IS_STRONG: clr_result_bool(context, clr_handle_is_strong(handle->kind)); break;
-    case HANDLE_REF_COUNT: break; /* the count lies in the interop layer's wrapper, not described */
+    case HANDLE_IS_STRONG: clr_result_bool(context, clr_handle_holds(handle)); break;
+    case HANDLE_REF_COUNT:
+        if (handle->ref_count >= 0)
+            sqlite3_result_int64(context, handle->ref_count);
+        else if (handle->kind == CLR_HANDLE_REF_COUNTED && clr_first_time(base->dump, 5))
+            clr_problem(base->dump->problems, CLR_INFO, "handles", handle->address, 0,
+                        "counts of ref_counted handles are not known: this runtime does not say "
+                        "where they are; such a handle is a root");
+        break;
     case HANDLE_HEAP: clr_result_u64(context, handle->heap); break;
     }
     return CLR_OK;

@@ -5,6 +5,8 @@
 
 #include "cache.h"
 #include "results.h"
+#include "runtime/code.h"
+#include "runtime/loader.h"
 
 /* --- memory_regions -------------------------------------------------------------------------- */
 
@@ -111,10 +113,92 @@ static bool holds_heap(const struct clr_gc *gc, uint64_t start, uint64_t last)
     return gc && low < gc->segment_count && gc->segments[low].start <= last;
 }
 
+static bool holds_handles(const struct clr_dump *dump, uint64_t start, uint64_t last)
+{
+    size_t low = 0, high = dump->handle_count;
+    while (low < high) { /* the first handle at START or above */
+        size_t middle = low + (high - low) / 2;
+        if (dump->handles[middle].address < start)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < dump->handle_count && dump->handles[low].address <= last;
+}
+
+/* What a code manager keeps in [start, last]: code of the JIT, or the stubs of a loader heap. */
+static const char *use_by_code(const struct clr_cache *cache, uint64_t start, uint64_t last)
+{
+    const char *use = NULL;
+    for (size_t i = 0; i < cache->section_count; i++) {
+        const struct clr_code_section *section = &cache->sections[i];
+        if (section->begin > last || section->end <= start || section->module != 0)
+            continue;
+        if (section->heap != 0)
+            return "jit code";
+        use = "loader heap";
+    }
+    return use;
+}
+
+/* Modules and the types that all others rest on are made in loader heaps. */
+static enum clr_status holds_modules(const struct clr_dump *dump, uint64_t start, uint64_t last,
+                                     bool *found, struct clr_error *error)
+{
+    struct clr_runtime *runtime = dump->runtime;
+    const uint64_t types[] = {runtime->object_type, runtime->string_type};
+    const struct clr_module *const *modules;
+    struct clr_error unread = {0};
+    size_t count = 0;
+    *found = false;
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+        *found |= types[i] != 0 && types[i] >= start && types[i] <= last;
+    if (*found || !runtime->contract[CLR_CONTRACT_LOADER])
+        return CLR_OK;
+    enum clr_status status = clr_modules(runtime, &modules, &count, &unread);
+    if (status == CLR_NOMEM)
+        return clr_fail(error, status, 0, "%s", unread.text);
+    for (size_t i = 0; status == CLR_OK && i < count && !*found; i++)
+        *found = modules[i]->address >= start && modules[i]->address <= last;
+    return CLR_OK;
+}
+
 static bool has_suffix(const char *text, const char *suffix)
 {
     size_t length = strlen(text), tail = strlen(suffix);
     return length >= tail && sqlite3_stricmp(text + length - tail, suffix) == 0;
+}
+
+/* What the runtime's own structures say of a region that is neither heap, stack nor image. What of
+ * them cannot be read says nothing here: their own tables tell. */
+static enum clr_status runtime_use(struct clr_dump *dump, struct clr_job *job, uint64_t start,
+                                   uint64_t last, const char **use, struct clr_error *error)
+{
+    struct clr_cache *cache;
+    struct clr_error unread = {0};
+    bool have = false;
+    if (!dump->runtime)
+        return CLR_OK;
+    CLR_TRY(clr_cache(dump, &cache, error));
+    if (dump->gc)
+        CLR_TRY(clr_try_need(dump, CLR_PART_HANDLES, job, &have, error));
+    if (have && holds_handles(dump, start, last)) {
+        *use = "handles";
+        return CLR_OK;
+    }
+    if (!cache->sections_read && dump->runtime->contract[CLR_CONTRACT_CODE]) {
+        enum clr_status status = clr_code_sections_read(dump->runtime, job, &cache->sections,
+                                                        &cache->section_count, &unread);
+        if (status == CLR_NOMEM || status == CLR_CANCELLED)
+            return clr_fail(error, status, 0, "%s", unread.text);
+        cache->sections_read = true;
+    }
+    if (!(*use = use_by_code(cache, start, last))) {
+        bool found;
+        CLR_TRY(holds_modules(dump, start, last, &found, error));
+        *use = found ? "loader heap" : NULL;
+    }
+    return CLR_OK;
 }
 
 static const char *region_use(const struct clr_dump *dump, const struct clr_region *region)
@@ -163,11 +247,18 @@ static enum clr_status region_column(struct clr_cursor *cursor, int column,
         break;
     }
     case REGION_PATH: clr_result_foreign(context, region->path); break;
-    case REGION_USE:
+    case REGION_USE: {
         CLR_TRY(
             clr_try_need(cursor->dump, CLR_PART_RUNTIME | CLR_PART_GC, cursor->job, &have, error));
-        clr_result_static(context, region_use(cursor->dump, region));
+        const char *use = region_use(cursor->dump, region);
+        if (!use)
+            CLR_TRY(runtime_use(cursor->dump, cursor->job, region->start,
+                                region->size == 0 ? region->start
+                                                  : region->start + (region->size - 1),
+                                &use, error));
+        clr_result_static(context, use);
         break;
+    }
     }
     return CLR_OK;
 }

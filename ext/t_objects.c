@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "cache.h"
+#include "inspect/describe.h"
 #include "inspect/elements.h"
 #include "results.h"
 #include "runtime/object.h"
@@ -114,6 +115,7 @@ enum object_column {
     OBJECT_LENGTH,
     OBJECT_HASH_CODE,
     OBJECT_SYNC_BLOCK,
+    OBJECT_TEXT,
     OBJECT_IS_REACHABLE,
     OBJECT_ROOT_DISTANCE,
     OBJECT_DOMINATOR,
@@ -141,6 +143,8 @@ static const struct clr_column object_columns[] = {
                           "Its identity hash code; NULL if none was asked for."},
     [OBJECT_SYNC_BLOCK] = {"sync_block", CLR_INTEGER, 0, 0,
                            "Native address of its sync block; NULL if it has none."},
+    [OBJECT_TEXT] = {"text", CLR_TEXT, CLR_HIDDEN, 0,
+                     "The object as one readable line, as clr_text(address) gives it."},
     [OBJECT_IS_REACHABLE] = {"is_reachable", CLR_INTEGER, CLR_HIDDEN, REACHED,
                              "1: references lead to it from a root; NULL for free blocks."},
     [OBJECT_ROOT_DISTANCE] = {"root_distance", CLR_INTEGER, CLR_HIDDEN, REACHED,
@@ -180,6 +184,7 @@ struct object_cursor {
     struct clr_object object;
     struct clr_header header; /* valid if HEADER_OF is the object's address */
     uint64_t header_of;
+    struct clr_text text;
 };
 
 static enum clr_status next_object(struct clr_cursor *base, struct clr_error *error)
@@ -298,6 +303,22 @@ static void result_length(struct object_cursor *cursor, const struct clr_shape *
         clr_result_u64(context, length);
 }
 
+static enum clr_status result_text(struct object_cursor *cursor, sqlite3_context *context,
+                                   struct clr_error *error)
+{
+    struct clr_cursor *base = &cursor->base;
+    clr_text_clear(&cursor->text);
+    CLR_TRY(clr_object_text(base->dump, base->job, cursor->object.address, &cursor->text, error));
+    if (cursor->text.data)
+        clr_result_copy(context, cursor->text.data, cursor->text.length);
+    return CLR_OK;
+}
+
+static void finish_objects(struct clr_cursor *base)
+{
+    clr_text_deinit(&((struct object_cursor *)base)->text);
+}
+
 /* What the graph says of an object; nothing of a free block. */
 static void graph_column(const struct clr_dump *dump, uint32_t number, int column,
                          sqlite3_context *context)
@@ -372,6 +393,7 @@ static enum clr_status object_column(struct clr_cursor *base, int column, sqlite
         if (!shape->is_free)
             clr_result_known(context, header_of(cursor)->sync_block);
         break;
+    case OBJECT_TEXT: return result_text(cursor, context, error);
     default:
         if (!shape->is_free)
             graph_column(base->dump, object->number, column, context);
@@ -464,6 +486,7 @@ const struct clr_table clr_table_objects = {
     .cursor_size = sizeof(struct object_cursor),
     .start = start_objects,
     .next = next_object,
+    .finish = finish_objects,
     .column = object_column,
 };
 

@@ -60,6 +60,9 @@ static enum clr_status load_threads(struct clr_dump *dump, struct clr_job *job,
     CLR_TRY(clr_cache(dump, &cache, error));
     if (cache->threads.built)
         return CLR_OK;
+    if (dump->no_threads.code != CLR_OK)
+        return clr_fail(error, dump->no_threads.code, dump->no_threads.address, "%s",
+                        dump->no_threads.text);
     for (size_t i = 0; i < dump->thread_count; i++)
         if (!clr_lookup_add(&cache->threads, dump->threads[i].address, (uint32_t)i)) {
             clr_lookup_deinit(&cache->threads);

@@ -10,7 +10,8 @@ FROM (SELECT count(*) AS count,
       WHERE content_hash IS NOT NULL
       GROUP BY content_hash
       HAVING count(*) > 1) AS d
-     JOIN strings AS s ON s.object = d.sample;
+     JOIN strings AS s ON s.object = d.sample
+ORDER BY d.wasted_bytes DESC;
 
 -- Arrays of one type with the same elements, byte for byte; empty ones too. References are the same if
 -- they lead to the same objects.
@@ -23,4 +24,5 @@ SELECT o.type_name, o.length,
 FROM types AS t CROSS JOIN objects AS o ON o.type = t.address
 WHERE t.kind IN ('array', 'szarray') AND o.content_hash IS NOT NULL
 GROUP BY t.address, o.length, o.content_hash
-HAVING count(*) > 1;
+HAVING count(*) > 1
+ORDER BY wasted_bytes DESC;

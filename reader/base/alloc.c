@@ -79,6 +79,17 @@ void clr_free_large(void *block, size_t count, size_t size)
     }
 }
 
+void clr_touch_large(void *block, size_t from, size_t to)
+{
+#ifdef MADV_POPULATE_WRITE
+    uintptr_t start = ((uintptr_t)block + from) & ~(uintptr_t)4095;
+    if (from < to)
+        madvise((void *)start, (uintptr_t)block + to - start, MADV_POPULATE_WRITE);
+#else
+    (void)block, (void)from, (void)to;
+#endif
+}
+
 int clr_grow(void *items, size_t used, size_t *room, size_t size)
 {
     if (used < *room)

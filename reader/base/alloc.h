@@ -26,6 +26,10 @@ char *clr_copy_text(const char *text, size_t length);
  * instead of per 4 KiB is worth a factor of two in the graph). Free with the same size. */
 void *clr_alloc_large(size_t count, size_t size);
 void clr_free_large(void *block, size_t count, size_t size);
+/* Has the system clear the pages of bytes FROM .. TO of such a block now, which several threads can
+ * do at once, rather than at their first use. Content stays; where the system cannot, nothing is
+ * done. */
+void clr_touch_large(void *block, size_t from, size_t to);
 
 /* Makes room for one more item in *ITEMS (doubling); false when memory ran out. */
 int clr_grow(void *items, size_t used, size_t *room, size_t size);

@@ -171,16 +171,22 @@ static bool place_managed(const struct clr_process *process, const struct candid
     return false;
 }
 
+/* BUNDLED: the rows are of something else that is packed into an ELF file, behind its own parts. */
 static bool place(const struct clr_process *process, const struct candidate *file,
-                  const struct clr_image *image, const struct clr_mapping *row, struct part *part)
+                  const struct clr_image *image, bool bundled, const struct clr_mapping *row,
+                  struct part *part)
 {
     *part = (struct part){.load = UINT32_MAX};
     uint64_t room = round_up(file->size, process->info.page_size);
     if (row->offset >= file->size || row->end - row->start > room - row->offset)
         return false;
-    if (!(file->is_elf ? place_elf(process, file, image->bias, row, part)
-                       : place_managed(process, file, image->start, row, part)))
+    if (bundled) {
+        part->start = row->start;
+        part->end = row->end;
+    } else if (!(file->is_elf ? place_elf(process, file, image->bias, row, part)
+                              : place_managed(process, file, image->start, row, part))) {
         return false;
+    }
     if (row->has_flags && (row->flags & CLR_FLAG_W))
         part->end = part->start;
     uint64_t end = row->start + (file->size - row->offset);
@@ -283,20 +289,37 @@ static bool same_loads(const struct clr_elf_shape *a, const struct clr_elf_shape
            memcmp(a->loads, b->loads, a->load_count * sizeof *a->loads) == 0;
 }
 
+/* Whether IMAGE is a stretch of a single-file application that lies behind the ELF parts of FILE:
+ * assemblies are packed there. The executable itself is an image of its own, and its build id
+ * speaks for the whole file. */
+static bool is_bundled(const struct clr_process *process, const struct clr_image *image,
+                       const struct candidate *file)
+{
+    if (!file->is_elf || image->is_elf || image->build_id_size != 0)
+        return false;
+    for (size_t i = 0; i < process->image_count; i++) {
+        const struct clr_image *other = &process->images[i];
+        if (other->is_elf && other->build_id_size != 0 && strcmp(other->path, image->path) == 0 &&
+            same_build_id(other, &file->elf))
+            return true;
+    }
+    return false;
+}
+
 /* Fills the parts and compares what there is. NULL, or in what the file differs. */
 static const char *compare(struct resolver *resolver, const struct candidate *file,
-                           const struct clr_image *image, bool *compared)
+                           const struct clr_image *image, bool bundled, bool *compared)
 {
     const struct clr_process *process = resolver->process;
     const struct clr_mapping *const *rows = resolver->rows + resolver->first[resolver->number];
     size_t count = resolver->first[resolver->number + 1] - resolver->first[resolver->number];
     for (size_t i = 0; i < count; i++) {
         struct part *part = &resolver->parts[i];
-        if (!place(process, file, image, rows[i], part))
+        if (!place(process, file, image, bundled, rows[i], part))
             return "its headers put its parts elsewhere";
         compare_pages(process, file, rows[i], part);
         *compared |= part->state == UNWRITTEN;
-        if (part->state == WRITTEN && !image->build_id_size)
+        if (part->state == WRITTEN && !image->build_id_size && !bundled)
             return "its contents differ";
     }
     if (process->info.writer != CLR_WRITER_KERNEL && process->info.writer != CLR_WRITER_GCORE)
@@ -310,6 +333,7 @@ static const char *verify(struct resolver *resolver, const struct clr_image *ima
 {
     const struct clr_elf_shape *shape = clr_image_shape(resolver->process, image);
     const char *differs = NULL;
+    const bool bundled = is_bundled(resolver->process, image, file);
     bool by_id = image->build_id_size != 0, compared = false;
     struct clr_image tried = *image;
     char ids[2 * sizeof(struct hex) + 64];
@@ -325,7 +349,8 @@ static const char *verify(struct resolver *resolver, const struct clr_image *ima
     } else {
         if (file->is_elf && !shape)
             tried.bias = image->start - file->elf.lowest;
-        differs = compare(resolver, file, &tried, &compared);
+        differs = compare(resolver, file, &tried, bundled, &compared);
+        by_id |= bundled;
         if (!differs && image->deleted && !by_id && !compared)
             differs = "the mapped file had been deleted and no page of it is saved to compare";
     }
@@ -374,7 +399,8 @@ static enum clr_status use(struct resolver *resolver, struct clr_image *image,
     CLR_TRY(file_number(process, file, &image->file, error));
     image->source = CLR_SOURCE_FILE;
     image->verified = how;
-    if (file->is_elf && !process->shapes[resolver->number]) {
+    if (file->is_elf && !process->shapes[resolver->number] &&
+        !is_bundled(process, image, file)) {
         struct clr_elf_shape *shape = clr_alloc(1, sizeof *shape);
         if (!shape)
             return clr_fail(error, CLR_NOMEM, 0, "out of memory");

@@ -50,6 +50,8 @@ struct clr_process_info {
     uint64_t missing_bytes; /* announced by PT_LOADs and held neither by the file nor a stand-in;
                                address space that was only set aside (no rights, nothing saved) does
                                not count */
+    const char *cut; /* what memory a cut file lacks: '0x1000-0x2000, … and 5 more ranges'; NULL:
+                        nothing is */
     uint64_t page_size;
     uint64_t identity[2]; /* core size; hash of headers, notes and spread pages. No path, no time */
 };

@@ -297,11 +297,15 @@ static enum clr_status report_missing(struct clr_process *process, struct clr_pr
         char more[48] = "";
         if (cut.unlisted)
             snprintf(more, sizeof more, " and %zu more ranges", cut.unlisted);
-        clr_problem(problems, CLR_WARNING, "memory_regions", cut.first, cut.bytes,
-                    "the file is cut: it ends at byte %llu and its headers announce %llu; memory "
-                    "that is missing: %s%s",
-                    (unsigned long long)process->info.file_size,
-                    (unsigned long long)announced_end(process), cut.ranges.data, more);
+        clr_problem_of(problems, CLR_WARNING, "memory_regions", 0, true, cut.first, cut.bytes,
+                       "the file is cut: it ends at byte %llu and its headers announce %llu; "
+                       "memory that is missing: %s%s",
+                       (unsigned long long)process->info.file_size,
+                       (unsigned long long)announced_end(process), cut.ranges.data, more);
+        clr_text_put(&cut.ranges, more);
+        if (cut.ranges.failed || !(process->info.cut = clr_process_keep(process, cut.ranges.data,
+                                                                        cut.ranges.length)))
+            status = clr_fail(error, CLR_NOMEM, 0, "out of memory");
     }
     clr_text_deinit(&all.ranges);
     clr_text_deinit(&cut.ranges);

@@ -293,6 +293,20 @@ static bool announces_gc(const struct clr_descriptor *d)
     return false;
 }
 
+/* The descriptor that the runtime has cannot be read; *KNOWN are the tables of shipped ones. */
+static enum clr_status fail_own(const struct clr_descriptor *d, const struct clr_error *own_error,
+                                const struct clr_text *known, struct clr_error *error)
+{
+    uint64_t address, size;
+    if (known->failed || !clr_image_symbol(d->process, d->image, "g_dacTable", &address, &size))
+        return clr_fail(error, own_error->code, own_error->address, "%s", own_error->text);
+    return clr_fail(error, own_error->code, own_error->address,
+                    "%s; without it: g_dacTable has %llu entries, known are%.*s", own_error->text,
+                    (unsigned long long)(size / clr_process_info(d->process)->word_size),
+                    known->length ? (int)known->length - 1 : 5, /* less the last semicolon */
+                    known->length ? known->data : " none");
+}
+
 enum clr_status clr_supplement_apply(struct clr_descriptor *d, const struct clr_options *options,
                                      const struct clr_embedded *shipped, bool needed,
                                      struct clr_error *own_error, struct clr_error *error)
@@ -308,14 +322,14 @@ enum clr_status clr_supplement_apply(struct clr_descriptor *d, const struct clr_
     enum clr_status status = use_shipped(d, shipped, &used, &candidate, &reason, &known, error);
     if (status == CLR_OK && !used && !candidate)
         explain_counts(d, &known, &reason);
+    /* Where no supplement is meant for this runtime, its own descriptor is what is wanted. */
+    if (status == CLR_OK && !used && d->own_parts == 0 && !file)
+        status = own_error->code != CLR_OK && !candidate
+                     ? fail_own(d, own_error, &known, error)
+                     : clr_fail(error, reason.code, reason.address, "%s", reason.text);
     clr_text_deinit(&known);
     if (status != CLR_OK || used)
         return status;
-    if (d->own_parts == 0 && !file) {
-        /* Where no supplement is meant for this runtime, its own descriptor is what is wanted. */
-        const struct clr_error *why = own_error->code != CLR_OK && !candidate ? own_error : &reason;
-        return clr_fail(error, why->code, why->address, "%s", why->text);
-    }
     if (!announces_gc(d))
         clr_problem(d->problems, CLR_ERROR, "descriptors", reason.address, 0,
                     "the runtime does not describe its GC heap: %s", reason.text);

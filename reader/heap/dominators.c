@@ -23,6 +23,10 @@
  * links on the way up and restoring them on the way down: no stack, so a list of any length is
  * safe.
  *
+ * Memory of the system is cleared at its first use, which takes longer than many a pass over it:
+ * workers do it together beforehand (touch), dfn and the rows become the retained sizes, and
+ * ancestor and semi the rest of the result.
+ *
  * The second part (conservative roots) is searched after the first: its vertices have the higher
  * numbers, and an edge from a higher part into the first is no predecessor.
  */
@@ -37,6 +41,8 @@ enum {
     /* Steps between asking the cache for something and using it; what leads to it is asked for
      * twice, or three times, as early. */
     AHEAD = 16,
+    PIECE = 1 << 21, /* entries that a worker touches at once */
+    MOST_ARRAYS = 6,
 };
 
 struct work {
@@ -45,6 +51,7 @@ struct work {
     uint32_t count;      /* objects */
     uint32_t reached;    /* vertices, without the virtual root */
     uint32_t first_part; /* vertices 1 .. first_part hang on precise roots */
+    uint64_t *block;     /* what dfn, label and rows are in */
     uint32_t *dfn, *vertex, *ancestor, *semi, *label, *idom;
     struct clr_offsets rows; /* of predecessors, by vertex */
     uint32_t *predecessors;
@@ -65,6 +72,44 @@ static void drop(uint32_t **array, size_t count)
 static enum clr_status no_memory(struct clr_error *error)
 {
     return clr_fail(error, CLR_NOMEM, 0, "out of memory for the dominators of the heap");
+}
+
+/* Entries of arrays by vertex: the virtual root is one more. */
+static size_t room_of(uint32_t count)
+{
+    return (size_t)count + 1;
+}
+
+/* Of the retained sizes: two arrays by vertex fit, and an entry that closes the rows. */
+static size_t block_of(uint32_t count)
+{
+    return (size_t)count + 2;
+}
+
+struct touched {
+    uint32_t *const *arrays;
+    size_t entries, pieces; /* of each */
+};
+
+static enum clr_status touch_piece(void *context, unsigned worker, size_t item,
+                                   struct clr_error *error)
+{
+    const struct touched *t = context;
+    size_t from = item % t->pieces * PIECE;
+    size_t to = t->entries - from > PIECE ? from + PIECE : t->entries;
+    (void)worker, (void)error;
+    clr_touch_large(t->arrays[item / t->pieces], from * sizeof(uint32_t), to * sizeof(uint32_t));
+    return CLR_OK;
+}
+
+/* COUNT new arrays of ENTRIES. */
+static enum clr_status touch(const struct work *w, uint32_t *const *arrays, size_t count,
+                             size_t entries, struct clr_error *error)
+{
+    struct touched t = {arrays, entries, (entries + PIECE - 1) / PIECE};
+    if (entries < PIECE || clr_job_threads(w->job) < 2)
+        return CLR_OK;
+    return clr_job_run(w->job, "searching the graph", count * t.pieces, touch_piece, &t, error);
 }
 
 /* Depth-first from one object, if it was not met yet. The path is in ancestor[], the place of each
@@ -175,9 +220,9 @@ static enum clr_status find_predecessors(struct work *w, const struct clr_root_n
     const struct clr_offsets *offsets = &w->edges->offsets;
     const uint32_t *targets = w->edges->targets;
     size_t blocks = ((size_t)w->reached >> CLR_OFFSETS_SHIFT) + 2;
-    if (!large(&w->rows.rest, (size_t)w->reached + 2) ||
-        !(w->rows.base = clr_alloc(blocks, sizeof *w->rows.base)))
+    if (!(w->rows.base = clr_alloc(blocks, sizeof *w->rows.base)))
         return no_memory(error);
+    w->rows.rest = w->dfn + room_of(w->count);
     w->rows.count = w->reached + 1;
     for (int pass = 0; pass < 2; pass++) {
         for (uint32_t number = 0, steps = 0; number < w->count; number++) {
@@ -223,6 +268,7 @@ static enum clr_status find_predecessors(struct work *w, const struct clr_root_n
         }
         if (!(w->predecessors = clr_alloc_large(w->predecessor_count, sizeof *w->predecessors)))
             return no_memory(error);
+        CLR_TRY(touch(w, &w->predecessors, 1, w->predecessor_count, error));
     }
     return CLR_OK;
 }
@@ -300,17 +346,17 @@ static enum clr_status dominate(struct work *w, struct clr_error *error)
 }
 
 /* Sums up the dominator tree: children have higher preorder numbers than their dominator. Arrays
- * that are done with become those of the result: memory that is mapped anew has to be cleared. */
-static enum clr_status sum_up(struct work *w, void (*sizes)(void *, uint64_t *), void *context,
-                              struct clr_dominators *result, struct clr_error *error)
+ * that are done with become those of the result. */
+static void sum_up(struct work *w, void (*sizes)(void *, uint64_t *), void *context,
+                   struct clr_dominators *result)
 {
     result->count = w->count;
     result->reached = w->reached;
     result->dominator = w->ancestor;
     result->retained_count = w->semi;
     w->ancestor = w->semi = NULL;
-    if (!(result->retained_size = clr_alloc_large(w->count, sizeof *result->retained_size)))
-        return no_memory(error);
+    result->retained_size = w->block;
+    w->block = NULL;
     sizes(context, result->retained_size);
     memset(result->dominator, 0xff, (size_t)w->count * sizeof *result->dominator);
     memset(result->retained_count, 0, (size_t)w->count * sizeof *result->retained_count);
@@ -342,13 +388,6 @@ static enum clr_status sum_up(struct work *w, void (*sizes)(void *, uint64_t *),
             result->retained_count[dominator - 1] += result->retained_count[number];
         }
     }
-    return CLR_OK;
-}
-
-/* Entries of arrays by vertex: the virtual root is one more. */
-static size_t room_of(uint32_t count)
-{
-    return (size_t)count + 1;
 }
 
 enum clr_status clr_dominators_build(const struct clr_edges *edges,
@@ -361,25 +400,28 @@ enum clr_status clr_dominators_build(const struct clr_edges *edges,
     size_t room = room_of(w.count);
     memset(result, 0, sizeof *result);
     enum clr_status status = CLR_OK;
-    if (!large(&w.dfn, room) || !large(&w.vertex, room) || !large(&w.ancestor, room) ||
-        !large(&w.semi, room))
+    if (!(w.block = clr_alloc_large(block_of(w.count), sizeof *w.block)) ||
+        !large(&w.vertex, room) || !large(&w.ancestor, room) || !large(&w.semi, room) ||
+        !large(&w.idom, room))
         status = no_memory(error);
+    if (status == CLR_OK) {
+        w.dfn = (uint32_t *)w.block;
+        uint32_t *const fresh[MOST_ARRAYS] = {w.dfn,      w.dfn + room, w.vertex,
+                                              w.ancestor, w.semi,       w.idom};
+        status = touch(&w, fresh, MOST_ARRAYS, room, error);
+    }
     if (status == CLR_OK)
         status = search_all(&w, roots, error);
     if (status == CLR_OK)
         status = find_predecessors(&w, roots, error);
     w.label = w.dfn; /* from here on nobody asks for a preorder number */
-    w.dfn = NULL;
-    if (status == CLR_OK && !large(&w.idom, room))
-        status = no_memory(error);
     if (status == CLR_OK)
         status = dominate(&w, error);
-    drop(&w.label, room);
     clr_free_large(w.predecessors, w.predecessor_count, sizeof *w.predecessors);
-    drop(&w.rows.rest, (size_t)w.reached + 2);
     clr_free(w.rows.base);
     if (status == CLR_OK)
-        status = sum_up(&w, sizes, context, result, error);
+        sum_up(&w, sizes, context, result);
+    clr_free_large(w.block, block_of(w.count), sizeof *w.block);
     drop(&w.semi, room);
     drop(&w.ancestor, room);
     drop(&w.vertex, room);
@@ -393,6 +435,7 @@ void clr_dominators_deinit(struct clr_dominators *dominators)
 {
     drop(&dominators->dominator, room_of(dominators->count));
     drop(&dominators->retained_count, room_of(dominators->count));
-    clr_free_large(dominators->retained_size, dominators->count, sizeof *dominators->retained_size);
+    clr_free_large(dominators->retained_size, block_of(dominators->count),
+                   sizeof *dominators->retained_size);
     memset(dominators, 0, sizeof *dominators);
 }

@@ -26,6 +26,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "runtime/loader.h"
 
 enum { DEFAULT_THREADS_MAX = 8 };
 
@@ -72,8 +73,12 @@ static enum clr_status open_runtime(struct clr_dump *dump, const struct clr_opti
                                   &dump->thread_count, &reason);
     if (status == CLR_OK)
         return CLR_OK;
-    if (dump->runtime && !may_pass(status)) /* only the threads are not readable */
+    if (dump->runtime && !may_pass(status)) { /* only the threads are not readable */
+        dump->no_threads = reason;
+        clr_problem_of(dump->problems, CLR_ERROR, "threads", 0, true, reason.address, 0, "%s",
+                       reason.text);
         return CLR_OK;
+    }
     if (may_pass(status) || status == CLR_NO_RUNTIME || status == CLR_MISUSE ||
         status == CLR_NOT_FOUND)
         return say_again(&reason, error);
@@ -506,6 +511,9 @@ enum clr_status clr_dump_types(struct clr_dump *dump, struct clr_job *job, const
     if (may_pass(status))
         return say_again(&reason, error);
     if (!dump->module_types) {
+        const struct clr_module *const *modules;
+        size_t module_count; /* without the list of modules there is nothing to go by */
+        CLR_TRY(clr_modules(dump->runtime, &modules, &module_count, error));
         CLR_TRY(clr_types_list(NULL, dump->runtime, &dump->module_types, &dump->module_type_count,
                                error));
         clr_problem(dump->problems, CLR_WARNING, "types", 0, 0,

@@ -66,6 +66,7 @@ struct clr_dump {
     size_t module_type_count;
     unsigned built;                             /* parts */
     struct clr_error no_runtime, no_gc;         /* why, when these could not be opened */
+    struct clr_error no_threads;                /* the same; THREADS is then empty */
     struct clr_error no_handles, no_finalizers; /* the same, once HANDLES is built */
     /* What the layer above keeps with the dump; clr_dump_close calls above_free(above) first. */
     void *above;

@@ -241,9 +241,10 @@ static enum clr_status read_statics(struct reading *r, struct clr_error *error)
     size_t count;
     const struct clr_contract_row *contract = from->runtime->contract[CLR_CONTRACT_TYPES];
     if (!r->statics.has_statics && contract && contract->flags & CLR_TYPES_HANDLES_HOLD_STATICS)
-        clr_problem_of(from->problems, CLR_WARNING, "roots", 0, false, 0, 0,
-                       "static fields do not name roots: this runtime does not describe where they "
-                       "are (%s); what they hold is held by handles of kind strong",
+        clr_problem_of(from->problems, CLR_ERROR, "roots", 0, true, 0, 0,
+                       "static fields are no roots of their own: this runtime does not describe "
+                       "where they are (%s); handles of kind strong hold their arrays, which "
+                       "retain what the fields hold",
                        r->statics.refusal);
     else if (!r->statics.has_statics)
         clr_problem_of(from->problems, CLR_ERROR, "roots", 0, true, 0, 0,
@@ -326,7 +327,7 @@ static enum clr_status read_handles(struct reading *r, struct clr_error *error)
     };
     for (size_t i = 0; i < r->from->handle_count; i++) {
         const struct clr_handle *handle = &r->from->handles[i];
-        if (!clr_handle_is_strong(handle->kind))
+        if (!clr_handle_holds(handle))
             continue;
         struct clr_root root = {.kind = kinds[handle->kind],
                                 .naming = CLR_NAMED_BY_KIND,
@@ -508,6 +509,14 @@ static enum clr_status read_stack(struct reading *r, const struct clr_thread *th
         CLR_TRY(add_interior(r, root, error));
     }
     root.location = NULL;
+    if (thread->stack_limit != 0 && thread->stack_limit < end &&
+        (os->sp < thread->stack_limit || os->sp > end))
+        clr_problem_of(
+            r->from->problems, CLR_ERROR, "roots", 3, true, thread->address, 0,
+            "the thread at 0x%llx has its stack in 0x%llx-0x%llx, and its OS thread %llu "
+            "was at 0x%llx: roots of that stack are missing",
+            (unsigned long long)thread->address, (unsigned long long)thread->stack_limit,
+            (unsigned long long)end, (unsigned long long)thread->os_id, (unsigned long long)os->sp);
     if (end <= os->sp || end - os->sp > MOST_STACK) { /* not published, or not this stack's */
         end = mapping_end(runtime->process, os->sp);
         if (end - os->sp > MOST_STACK)
@@ -532,6 +541,13 @@ static enum clr_status read_stack(struct reading *r, const struct clr_thread *th
     return CLR_OK;
 }
 
+/* Whether a thread without OS thread in the dump should have one: it was started, and has not ended. */
+static bool has_stack(const struct clr_thread *thread)
+{
+    return !thread->is_dead && !thread->is_unstarted &&
+           (thread->os_id != 0 || thread->stack_base != 0);
+}
+
 static enum clr_status read_stacks(struct reading *r, struct clr_error *error)
 {
     if (r->from->no_conservative)
@@ -539,10 +555,16 @@ static enum clr_status read_stacks(struct reading *r, struct clr_error *error)
     for (size_t i = 0; i < r->from->thread_count; i++) {
         const struct clr_thread *thread = &r->from->threads[i];
         const struct clr_os_thread *os =
-            thread->os_id ? clr_process_thread(r->from->runtime->process, (uint32_t)thread->os_id)
-                          : NULL;
+            thread->os_id && thread->os_id <= UINT32_MAX
+                ? clr_process_thread(r->from->runtime->process, (uint32_t)thread->os_id)
+                : NULL;
         if (os)
             CLR_TRY(read_stack(r, thread, os, error));
+        else if (has_stack(thread))
+            clr_problem_of(r->from->problems, CLR_ERROR, "roots", 2, true, thread->address, 0,
+                           "the thread at 0x%llx runs, and the dump has no registers of its OS "
+                           "thread %llu: its stack's roots are missing",
+                           (unsigned long long)thread->address, (unsigned long long)thread->os_id);
     }
     return CLR_OK;
 }

@@ -242,6 +242,11 @@ static enum clr_status read_sections(struct clr_runtime *runtime, struct clr_cod
     struct map_walk walk = {.runtime = runtime, .codes = codes, .job = job};
     uint64_t top = runtime->code.range_map + runtime->code.map_top;
     unsigned levels = runtime->word == 8 ? MAP_LEVELS_64 : MAP_LEVELS_32;
+    if (clr_saved_bytes(runtime->process, top, top + (uint64_t)MAP_ENTRIES * runtime->word) == 0)
+        return clr_fail(error, CLR_FAULT, top,
+                        "native code cannot be listed: the map of code ranges at 0x%llx is not "
+                        "saved",
+                        (unsigned long long)top);
     enum clr_status status = walk_table(&walk, top, levels, error);
     clr_map_deinit(&walk.seen);
     CLR_TRY(status);
@@ -252,6 +257,24 @@ static enum clr_status read_sections(struct clr_runtime *runtime, struct clr_cod
                     (unsigned long long)top);
     if (codes->section_count > 1)
         qsort(codes->sections, codes->section_count, sizeof *codes->sections, by_begin);
+    return CLR_OK;
+}
+
+enum clr_status clr_code_sections_read(struct clr_runtime *runtime, struct clr_job *job,
+                                       struct clr_code_section **list, size_t *count,
+                                       struct clr_error *error)
+{
+    struct clr_codes codes = {0};
+    *list = NULL;
+    *count = 0;
+    CLR_TRY(clr_runtime_require(runtime, CLR_CONTRACT_CODE, "native_codes", error));
+    enum clr_status status = read_sections(runtime, &codes, job, error);
+    if (status != CLR_OK) {
+        clr_free(codes.sections);
+        return status;
+    }
+    *list = codes.sections;
+    *count = codes.section_count;
     return CLR_OK;
 }
 

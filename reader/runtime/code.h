@@ -62,6 +62,10 @@ struct clr_codes {
 /* Lists all code. JOB may be NULL. */
 enum clr_status clr_codes_need(struct clr_runtime *runtime, struct clr_job *job,
                                const struct clr_codes **codes, struct clr_error *error);
+/* The sections alone, in order of address; *LIST is freed with clr_free. */
+enum clr_status clr_code_sections_read(struct clr_runtime *runtime, struct clr_job *job,
+                                       struct clr_code_section **list, size_t *count,
+                                       struct clr_error *error);
 /* The code whose bytes hold ADDRESS, or NULL; one of unknown size holds its start alone. */
 const struct clr_code *clr_code_at(const struct clr_codes *codes, uint64_t address);
 /* The rows of METHOD: their places in by_method. */

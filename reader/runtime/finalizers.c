@@ -103,8 +103,15 @@ enum clr_status clr_finalizers_read(const struct clr_runtime *runtime, const str
         return clr_fail(error, CLR_BAD_DATA, 0,
                         "the runtime describes its finalizer queue with impossible numbers");
     for (uint32_t i = 0; i < gc->heap_count; i++) {
-        if (gc->heaps[i].finalize == 0)
+        if (gc->heaps[i].finalize == 0) {
+            /* Each heap has a queue. A heap that cannot be found has been told. */
+            if (gc->heaps[i].generations != 0)
+                clr_problem_of(problems, CLR_ERROR, "finalizer_queue", i, true, 0, 0,
+                               "the finalizer queue of heap %u cannot be found: its objects are "
+                               "missing, and roots of those that are due",
+                               i);
             continue;
+        }
         enum clr_status status = read_queue(&walk, problems, gc->heaps[i].finalize, i, error);
         if (status != CLR_OK) {
             clr_free(walk.list);

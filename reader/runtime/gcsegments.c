@@ -2,9 +2,9 @@
  * Segments and allocation contexts of the GC: what gc.c's layout says, checked.
  *
  * A segment is believed if its memory is aligned, ends behind its start and below 2^63, and
- * overlaps no other; an end that makes no sense is cut. What is refused is told with a problem, and
- * makes the heap incomplete. Lists are followed until they end or come to a segment that was met
- * before.
+ * overlaps no other that is saved as well or better; an end that makes no sense is cut. What is
+ * refused is told with a problem, and makes the heap incomplete. Lists are followed until they end
+ * or come to a segment that was met before.
  *
  * The end of the ephemeral segment of a heap is not in the segment: it is (GCHeap)AllocAllocated.
  */
@@ -160,24 +160,38 @@ static int by_start(const void *a, const void *b)
     return x->address < y->address ? -1 : x->address > y->address;
 }
 
+/* How much of a segment is not saved: of two that overlap, the one with more is the damaged one. */
+static uint64_t unsaved_bytes(const struct clr_gc_opening *o, const struct clr_segment *s)
+{
+    return s->end - s->start - clr_saved_bytes(o->runtime->process, s->start, s->end);
+}
+
+static void refuse_overlap(struct clr_gc_opening *o, const struct clr_segment *s)
+{
+    clr_problem_of(o->problems, CLR_ERROR, "segments", s->address, true, s->start,
+                   s->end - s->start,
+                   "the GC's segment at 0x%llx overlaps the one before it or behind it: refused, "
+                   "its objects are missing",
+                   (unsigned long long)s->address);
+}
+
 void clr_gc_order_segments(struct clr_gc_opening *o)
 {
     struct clr_gc *gc = o->gc;
     size_t kept = 0;
-    uint64_t end = 0;
     if (gc->segment_count > 1)
         qsort(gc->segments, gc->segment_count, sizeof *gc->segments, by_start);
     for (size_t i = 0; i < gc->segment_count; i++) {
         const struct clr_segment *s = &gc->segments[i];
-        if (s->start < end) {
-            clr_problem_of(o->problems, CLR_ERROR, "segments", s->address, true, s->start,
-                           s->end - s->start,
-                           "the GC's segment at 0x%llx overlaps the one before it: refused, its "
-                           "objects are missing",
-                           (unsigned long long)s->address);
-            continue;
+        if (kept != 0 && s->start < gc->segments[kept - 1].end) {
+            const struct clr_segment *before = &gc->segments[kept - 1];
+            if (unsaved_bytes(o, before) <= unsaved_bytes(o, s)) {
+                refuse_overlap(o, s);
+                continue;
+            }
+            refuse_overlap(o, before);
+            kept--; /* what stands before it ended before it began */
         }
-        end = s->end;
         gc->segments[kept++] = *s;
     }
     gc->segment_count = kept;

@@ -16,11 +16,18 @@
  * heaps misses handles. .NET 11 publishes TotalCpuCount; before it a table proves itself: each
  * segment names its table in the word behind NextSegment, and what follows the last table does not.
  *
+ * A ref_counted handle of .NET 10 and later holds an object that stands for a COM wrapper; 11 says
+ * where its count is (contract ComWrappers c1):
+ *
+ *   ManagedObjectWrapperHolderObject  Wrapper -> the wrapper, which begins with the handle's address
+ *   ManagedObjectWrapperLayout        RefCount: bits 0-30 COM's, bits 32-63 a tracker's
+ *
  * Known from the public data contract of the GC and its sources, checked on dumps of .NET 8 to 11.
  */
 #include "runtime/handles.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 enum {
     MOST_MAPS = 1024,
@@ -56,8 +63,15 @@ bool clr_handle_is_strong(unsigned kind)
     return kind < CLR_HANDLE_KINDS && kinds[kind].strong;
 }
 
+bool clr_handle_holds(const struct clr_handle *handle)
+{
+    return clr_handle_is_strong(handle->kind) &&
+           (handle->kind != CLR_HANDLE_REF_COUNTED || handle->ref_count != 0);
+}
+
 struct walk {
     const struct clr_runtime *runtime;
+    uint64_t holder_wrapper, wrapper_count; /* of ref_counted handles; CLR_ABSENT: not described */
     struct clr_problems *problems;
     struct clr_handle *list;
     size_t count, room;
@@ -80,6 +94,21 @@ static bool slot_word(const struct walk *walk, uint64_t segment, uint64_t block,
     return clr_read_word(walk->runtime->process, *address, value);
 }
 
+/* The count in the wrapper that the handle's object leads to; -1 if there is none, or if a tracker
+ * of references has a say in it. */
+static int64_t ref_count(const struct walk *walk, uint64_t handle, uint64_t object)
+{
+    const struct clr_process *process = walk->runtime->process;
+    const uint64_t com = 0x7fffffff;
+    uint64_t wrapper, owner, count;
+    if (!clr_has(walk->holder_wrapper) || !clr_has(walk->wrapper_count) ||
+        !clr_read_word(process, object + walk->holder_wrapper, &wrapper) || wrapper == 0 ||
+        !clr_read_word(process, wrapper, &owner) || owner != handle ||
+        !clr_read_u64(process, wrapper + walk->wrapper_count, &count))
+        return -1;
+    return (count & com) != 0 || count >> 32 == 0 ? (int64_t)(count & com) : -1;
+}
+
 static enum clr_status read_block(struct walk *walk, uint64_t segment, uint64_t block,
                                   unsigned kind, uint32_t table)
 {
@@ -100,6 +129,7 @@ static enum clr_status read_block(struct walk *walk, uint64_t segment, uint64_t 
             continue;
         struct clr_handle handle = {
             .address = address, .object = object, .heap = table, .kind = (uint8_t)kind};
+        handle.ref_count = kind == CLR_HANDLE_REF_COUNTED ? ref_count(walk, address, object) : -1;
         uint64_t user_slot;
         if (has_user && slot_word(walk, segment, user_block, k, &user_slot, &handle.user_data) &&
             kind == CLR_HANDLE_DEPENDENT) {
@@ -257,6 +287,14 @@ enum clr_status clr_handles_read(const struct clr_runtime *runtime, const struct
 {
     struct walk walk = {.runtime = runtime, .problems = problems, .error = error};
     const struct clr_gc_layout *layout = &runtime->gc;
+    const char *wrappers = clr_descriptor_contract(runtime->descriptor, "ComWrappers");
+    walk.holder_wrapper = walk.wrapper_count = CLR_ABSENT;
+    if (wrappers && strcmp(wrappers, "c1") == 0) {
+        walk.holder_wrapper = clr_descriptor_offset(runtime->descriptor,
+                                                    "ManagedObjectWrapperHolderObject", "Wrapper");
+        walk.wrapper_count =
+            clr_descriptor_offset(runtime->descriptor, "ManagedObjectWrapperLayout", "RefCount");
+    }
     *list = NULL;
     *count = 0;
     if (!clr_has(layout->handle_map) || !clr_has(layout->max_types) ||

@@ -30,6 +30,7 @@ struct clr_handle {
     uint64_t secondary;      /* of a dependent handle: its value, 0 if none */
     uint64_t secondary_slot; /* where that is stored; 0 for other kinds */
     uint64_t user_data;      /* the block's extra word, 0 if the block has none */
+    int64_t ref_count;       /* of a ref_counted handle, where it is known; else -1 */
     uint32_t heap;           /* slot of the table array: one a processor under server GC */
     uint8_t kind;
 };
@@ -41,8 +42,10 @@ enum clr_status clr_handles_read(const struct clr_runtime *runtime, const struct
                                  size_t *count, struct clr_error *error);
 
 /* What a GC follows whatever else is alive: strong, pinned, async pinned, sized ref, and ref
- * counted unless its count is known to be 0. */
+ * counted ones. */
 bool clr_handle_is_strong(unsigned kind);
+/* The same of one handle: a ref counted one whose count is known to be 0 holds nothing. */
+bool clr_handle_holds(const struct clr_handle *handle);
 
 struct clr_finalizable {
     uint64_t address; /* of the entry */

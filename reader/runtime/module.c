@@ -168,11 +168,11 @@ static void read_image(const struct clr_runtime *runtime, struct clr_module *mod
                        why.text);
 }
 
-/* Whether the bytes at ADDRESS come from the core or from an image file. */
-static enum clr_source source_of(const struct clr_process *process, uint64_t address)
+/* The run that holds ADDRESS, or NULL. */
+static const struct clr_run *run_of(const struct clr_process *process, uint64_t address)
 {
     const struct clr_run *runs;
-    size_t low = 0, high = clr_process_runs(process, &runs);
+    size_t low = 0, count = clr_process_runs(process, &runs), high = count;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
         if (runs[middle].end <= address)
@@ -180,7 +180,14 @@ static enum clr_source source_of(const struct clr_process *process, uint64_t add
         else
             high = middle;
     }
-    return runs[low].file == 0 ? CLR_SOURCE_CORE : CLR_SOURCE_FILE;
+    return low < count && runs[low].start <= address ? &runs[low] : NULL;
+}
+
+/* Whether the bytes at ADDRESS come from the core or from an image file. */
+static enum clr_source source_of(const struct clr_process *process, uint64_t address)
+{
+    const struct clr_run *run = run_of(process, address);
+    return !run || run->file == 0 ? CLR_SOURCE_CORE : CLR_SOURCE_FILE;
 }
 
 static bool find_snapshot(const struct clr_runtime *runtime, struct clr_module *module,
@@ -282,6 +289,51 @@ static void report_metadata(const struct clr_runtime *runtime,
                        address, why);
 }
 
+/* Where ADDRESS lies in the image file that stands in for it; CLR_ABSENT: nowhere. */
+static uint64_t file_offset(const struct clr_process *process, uint64_t address)
+{
+    const struct clr_run *run = run_of(process, address);
+    return run && run->file != 0 ? run->offset + (address - run->start) : CLR_ABSENT;
+}
+
+/* Whether the runtime made one of its maps by row number for as many rows as TABLE has: it gives
+ * them one entry more, since rows count from 1; some runtimes two. */
+static bool fits_map(const struct clr_runtime *runtime, const struct clr_module *module,
+                     uint64_t map, enum clr_table_id table)
+{
+    const uint32_t rows = module->metadata.table[table].count;
+    uint32_t count;
+    return !clr_has(map) ||
+           !clr_field_u32(runtime, module->address + map, runtime->loader.map_count, &count) ||
+           count == rows + 1 || count == rows + 2;
+}
+
+/* Whether metadata that an image file gives is that of the file that was loaded. The name and the
+ * extent of a file may be the same after it was built anew, and no page of it need be saved. But
+ * the runtime remembers how many rows it found, and its text of the assembly's name is none of its
+ * own: it points into the file's #Strings, which lie behind all code and all tables. */
+static bool is_loaded_file(const struct clr_runtime *runtime, const struct clr_module *module)
+{
+    const struct clr_loader_layout *l = &runtime->loader;
+    const struct clr_metadata *metadata = &module->metadata;
+    uint64_t remembered, expected, found;
+    uint32_t index;
+    size_t length;
+    const char *name;
+    if (!fits_map(runtime, module, l->module_type_defs, CLR_TYPEDEF) ||
+        !fits_map(runtime, module, l->module_method_defs, CLR_METHODDEF))
+        return false;
+    if (!clr_field_word(runtime, module->address, l->module_simple_name, &remembered) ||
+        (found = file_offset(runtime->process, remembered)) == CLR_ABSENT ||
+        !clr_metadata_cell(metadata, CLR_ASSEMBLY, 1, 7, &index) ||
+        !(name = clr_metadata_string(metadata, index, &length)))
+        return true; /* nothing to compare with */
+    expected = file_offset(runtime->process,
+                           module->metadata_address +
+                               (uint64_t)((const uint8_t *)name - metadata->root));
+    return expected == CLR_ABSENT || expected == found;
+}
+
 static enum clr_status read_metadata(const struct clr_runtime *runtime,
                                      struct clr_module_record *module, uint64_t image,
                                      struct clr_error *error)
@@ -308,6 +360,16 @@ static enum clr_status read_metadata(const struct clr_runtime *runtime,
                                                   module->hole_count, &why) == CLR_OK;
     if (m->has_metadata)
         m->metadata_source = source_of(process, start);
+    if (m->has_metadata && m->metadata_source == CLR_SOURCE_FILE && !is_loaded_file(runtime, m)) {
+        m->has_metadata = m->has_pe = false;
+        m->metadata_source = CLR_SOURCE_NONE;
+        clr_problem_of(runtime->problems, CLR_WARNING, "modules", m->address, false, start, size,
+                       "the file of %s is not the one that was loaded: it has other types, methods "
+                       "or code; its types have no names. Option 'modules' names a folder with the "
+                       "right file",
+                       m->path && m->path[0] ? m->path : "a module without a path");
+        return CLR_OK;
+    }
     report_metadata(runtime, module, saved, size ? why.text : "it has no bytes");
     return CLR_OK;
 }

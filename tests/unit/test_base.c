@@ -42,6 +42,11 @@ START_TEST(allocation)
     ck_assert_ptr_null(clr_alloc_large(SIZE_MAX / 2, 3));
     ck_assert_ptr_null(clr_copy_text("x", SIZE_MAX));
     uint64_t *large = clr_alloc_large(1 << 20, 8);
+    large[1000] = 5;
+    clr_touch_large(large, 100, 8 << 20); /* what is there stays, the rest is zero */
+    clr_touch_large(large, 8 << 20, 8 << 20);
+    ck_assert_uint_eq(large[1000], 5);
+    large[1000] = 0;
     ck_assert_uint_eq((uintptr_t)large % 4096, 0);
     ck_assert_uint_eq(large[(1 << 20) - 1], 0);
     clr_free_large(large, 1 << 20, 8);

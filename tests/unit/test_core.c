@@ -400,6 +400,10 @@ START_TEST(cut_count_of_headers)
     ck_assert_uint_eq(clr_process_runs(o.process, &runs), 100);
     ck_assert_uint_eq(clr_process_info(o.process)->missing_bytes, 8);
     ck_assert_ptr_nonnull(problem_with(&o, "the file is cut"));
+    ck_assert(clr_problems_incomplete(o.problems));
+    ck_assert_ptr_nonnull(clr_process_info(o.process)->cut);
+    ck_assert_ptr_nonnull(
+        strstr(problem_with(&o, "the file is cut")->message, clr_process_info(o.process)->cut));
     close_core(&o);
 }
 END_TEST

@@ -362,6 +362,45 @@ static void check_stands_in(const struct opened *o, const struct image_spec *spe
     free(loaded);
 }
 
+/* A single-file application: what is packed behind the executable's own parts is mapped by itself
+ * and has no headers that tell. The build id of the executable speaks for it. */
+START_TEST(what_an_executable_packs_stands_in_too)
+{
+    enum { PACKED = 2 * PAGE };
+    const bool other = _i != 0; /* another build: refused */
+    struct image_spec spec = default_spec();
+    struct image image = image_build(&spec);
+    const uint64_t packed = base + 0x1000000;
+    uint64_t offset = (image.size + PAGE - 1) & ~(uint64_t)(PAGE - 1);
+    uint8_t *file = calloc(1, offset + PACKED), got[PACKED];
+    ck_assert_ptr_nonnull(file);
+    memcpy(file, image.bytes, image.size);
+    memset(file + offset, 0x5a, PACKED);
+    struct core *core = core_with(&spec, &image, library, KEEP_FIRST_PAGE);
+    core_add_file(core, packed, packed + PACKED, offset, library);
+    core_add_memory(core, packed, NULL, 0, PACKED, PF_R);
+    uint8_t *id = memmem(file, image.size, build_id, sizeof build_id);
+    ck_assert_ptr_nonnull(id);
+    if (other)
+        id[0] ^= 1;
+    write_file(library, file, offset + PACKED);
+    struct opened o;
+    open_core(&o, core, NULL);
+    const struct clr_image *found = clr_image_at(o.process, packed);
+    ck_assert_ptr_nonnull(found);
+    ck_assert(!found->is_elf);
+    ck_assert_int_eq(found->source == CLR_SOURCE_FILE, !other);
+    ck_assert_int_eq(clr_read(o.process, packed, got, PACKED), !other);
+    if (!other) {
+        ck_assert_str_eq(found->verified, "build_id");
+        ck_assert_mem_eq(got, file + offset, PACKED);
+    }
+    close_core(&o);
+    image_free(&image);
+    free(file);
+}
+END_TEST
+
 START_TEST(file_by_build_id)
 {
     struct image_spec spec = spec_of(_i / 2);
@@ -917,6 +956,7 @@ int main(void)
     tcase_add_test(tests, one_path_mapped_twice);
     tcase_add_test(tests, loader_list);
     tcase_add_test(tests, found_by_headers);
+    tcase_add_loop_test(tests, what_an_executable_packs_stands_in_too, 0, 2);
     tcase_add_loop_test(tests, file_by_build_id, 0, 2 * sizeof targets / sizeof *targets);
     tcase_add_test(tests, another_relocation_is_refused);
     tcase_add_loop_test(tests, where_it_is_looked_for, 0, 6);

@@ -192,7 +192,8 @@ static void build_large(uint32_t n, uint32_t (*pairs)[2], size_t m, uint32_t roo
     struct graph g;
     graph_init(&g, n, (const uint32_t(*)[2])pairs, m);
     struct clr_root_numbers roots = {&root, 1, NULL, 0};
-    ck_assert_int_eq(clr_dominators_build(&g.edges, &roots, sizes, &g, NULL, d, NULL), CLR_OK);
+    struct clr_job job = {.threads = 2}; /* both clear the memory */
+    ck_assert_int_eq(clr_dominators_build(&g.edges, &roots, sizes, &g, &job, d, NULL), CLR_OK);
     graph_deinit(&g);
     free(pairs);
 }

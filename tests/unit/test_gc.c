@@ -466,6 +466,28 @@ START_TEST(segments_that_overlap_are_refused)
 }
 END_TEST
 
+/* A damaged start makes a segment reach over others, and over memory that nothing has. */
+START_TEST(a_segment_over_others_is_the_one_refused)
+{
+    struct fake *f = fake_create(NULL);
+    unsigned first = fake_segment(f, 0, 2), second = fake_segment(f, 0, 2),
+             third = fake_segment(f, 0, 2);
+    fake_object(f, first, f->known.object, 0);
+    fake_object(f, second, f->known.object, 0);
+    fake_object(f, third, f->known.object, 0);
+    fake_set(f, fake_segment_address(f, third), "HeapSegment", "Mem", 0x10000);
+    struct opened o = open_gc(f);
+    ck_assert_int_eq(o.status, CLR_OK);
+    ck_assert_uint_eq(o.gc->segment_count, 2);
+    ck_assert_uint_eq(o.gc->segments[0].address, fake_segment_address(f, first));
+    ck_assert_uint_eq(o.gc->segments[1].address, fake_segment_address(f, second));
+    ck_assert_ptr_nonnull(find_problem(&o, "segments", "overlaps"));
+    ck_assert(clr_problems_incomplete(o.target.problems));
+    close_gc(&o);
+    fake_destroy(f);
+}
+END_TEST
+
 START_TEST(the_ephemeral_end_must_make_sense)
 {
     struct fake *f = fake_create(NULL);
@@ -664,6 +686,7 @@ int main(void)
     tcase_add_test(damage, segments_that_make_no_sense_are_refused);
     tcase_add_test(damage, ends_are_cut);
     tcase_add_test(damage, segments_that_overlap_are_refused);
+    tcase_add_test(damage, a_segment_over_others_is_the_one_refused);
     tcase_add_test(damage, the_ephemeral_end_must_make_sense);
     tcase_add_test(damage, a_dump_without_its_heap);
     tcase_add_test(damage, a_heap_that_has_not_begun);

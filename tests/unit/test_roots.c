@@ -152,7 +152,8 @@ START_TEST(statics_that_a_runtime_does_not_describe)
 }
 END_TEST
 
-/* .NET 8 does not describe statics either, and handles hold them: nothing is missing. */
+/* .NET 8 does not describe statics either. Handles hold their arrays, so that nothing looks dead,
+ * but no field is a root and the arrays retain what the fields hold: not whole. */
 START_TEST(statics_that_handles_hold)
 {
     static const struct fake_options net8 = {.release = 8};
@@ -161,9 +162,10 @@ START_TEST(statics_that_handles_hold)
     graph_root(&g, held);
     fake_hide(g.f, "DynamicStaticsInfo", "GCStatics");
     graph_open(&g, CLR_PART_ROOTS, 1);
-    const struct clr_problem *problem = graph_problem(&g, "roots", "static fields do not name");
+    const struct clr_problem *problem = graph_problem(&g, "roots", "static fields are no roots");
     ck_assert_ptr_nonnull(problem);
-    ck_assert(!problem->incomplete);
+    ck_assert(problem->incomplete);
+    ck_assert(clr_problems_incomplete(g.dump->problems));
     ck_assert_ptr_nonnull(strstr(problem->message, "handles of kind strong"));
     ck_assert_ptr_nonnull(find(CLR_ROOT_STRONG, held));
     graph_close(&g);
@@ -221,6 +223,54 @@ START_TEST(handles_that_hold)
 }
 END_TEST
 
+/* A wrapper of a COM object says how often it is held: by COM in the low 31 bits, by a tracker in
+ * the high 32, which decides where COM's count is 0. What does not lead to a wrapper that names the
+ * handle has no count, and is a root. */
+START_TEST(counts_of_ref_counted_handles)
+{
+    bool announced = _i == 0;
+    static const struct {
+        uint64_t count, owner; /* OWNER is added to the handle's address */
+        int64_t known;
+        bool leads, holds;
+    } cases[] = {
+        {2, 0, 2, true, true},
+        {0, 0, 0, true, false},
+        {0x80000000, 0, 0, true, false},
+        {0x300000001, 0, 1, true, true},
+        {0x300000000, 0, -1, true, true},
+        {0, 8, -1, true, true},
+        {0, 0, -1, false, true},
+    };
+    uint64_t objects[sizeof cases / sizeof *cases], slots[sizeof cases / sizeof *cases];
+    graph_create(&g, NULL);
+    fake_contract(g.f, "ComWrappers", announced ? "c1" : "c2");
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        uint64_t wrapper = fake_memory(g.f, fake_size(g.f, "ManagedObjectWrapperLayout"));
+        objects[i] = graph_leaf(&g);
+        slots[i] = fake_handle(g.f, 0, CLR_HANDLE_REF_COUNTED, objects[i], 0);
+        fake_put_word(g.f, wrapper, slots[i] + cases[i].owner);
+        fake_put_u64(g.f, wrapper + fake_offset(g.f, "ManagedObjectWrapperLayout", "RefCount"),
+                     cases[i].count);
+        fake_put_word(g.f,
+                      objects[i] + fake_offset(g.f, "ManagedObjectWrapperHolderObject", "Wrapper"),
+                      cases[i].leads ? wrapper : 0);
+    }
+    graph_open(&g, CLR_PART_REACH, 1);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const struct clr_handle *handle = NULL;
+        for (size_t k = 0; k < g.dump->handle_count; k++)
+            if (g.dump->handles[k].address == slots[i])
+                handle = &g.dump->handles[k];
+        ck_assert_ptr_nonnull(handle);
+        ck_assert_int_eq(handle->ref_count, announced ? cases[i].known : -1);
+        ck_assert_int_eq(find(CLR_ROOT_REF_COUNTED, objects[i]) != NULL,
+                         !announced || cases[i].holds);
+    }
+    graph_close(&g);
+}
+END_TEST
+
 /* There is a table of handles for each processor, whatever the number of heaps is now: it adapts.
  */
 START_TEST(handles_of_every_processor)
@@ -262,6 +312,19 @@ START_TEST(only_finalizers_that_are_due_hold)
         ck_assert_uint_eq(clr_reach_distance(&g.dump->reach, graph_number(&g, objects[list])),
                           list == 5 ? 0 : CLR_UNREACHED);
     ck_assert_uint_eq(clr_reach_distance(&g.dump->reach, graph_number(&g, held)), 1);
+    graph_close(&g);
+}
+END_TEST
+
+START_TEST(a_finalizer_queue_that_is_lost)
+{
+    graph_create(&g, NULL);
+    fake_finalizable(g.f, 0, 5, graph_node(&g));
+    fake_set_variable(g.f, "GCHeapFinalizeQueue", 0);
+    graph_open(&g, CLR_PART_ROOTS, 1);
+    ck_assert_uint_eq(count(CLR_ROOT_FINALIZER), 0);
+    ck_assert_ptr_nonnull(graph_problem(&g, "finalizer_queue", "cannot be found"));
+    ck_assert(clr_problems_incomplete(g.dump->problems));
     graph_close(&g);
 }
 END_TEST
@@ -471,6 +534,26 @@ START_TEST(stacks_that_are_not_saved)
 }
 END_TEST
 
+/* A thread that runs and is not in the dump, under its own id, has roots that nothing tells. */
+START_TEST(stacks_without_their_os_thread)
+{
+    graph_create(&g, NULL);
+    uint64_t thread = fake_thread(g.f, 1, 100), stack = put_stack(thread, 100, true);
+    uint64_t live = graph_node(&g);
+    const uint64_t ids[] = {100, 101, 0, ((uint64_t)1 << 32) + 100, 100};
+    fake_put_word(g.f, stack + 20 * 8, live);
+    fake_set(g.f, thread, "Thread", "CachedStackLimit", stack);
+    fake_set(g.f, thread, "Thread", "OSId", ids[_i]);
+    if (_i == 4) /* registers of another stack */
+        fake_register(g.f, 100, FAKE_SP, fake_memory(g.f, 64 * 8));
+    graph_open(&g, CLR_PART_ROOTS, 1);
+    ck_assert_int_eq(find(CLR_ROOT_STACK, live) != NULL, _i == 0);
+    ck_assert_int_eq(graph_problem(&g, "roots", "are missing") != NULL, _i != 0);
+    ck_assert_int_eq(clr_problems_incomplete(g.dump->problems), _i != 0);
+    graph_close(&g);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("roots");
@@ -484,8 +567,10 @@ int main(void)
     suite_add_tcase(suite, statics);
     TCase *others = tcase_create("others");
     tcase_add_test(others, handles_that_hold);
+    tcase_add_loop_test(others, counts_of_ref_counted_handles, 0, 2);
     tcase_add_loop_test(others, handles_of_every_processor, 0, 4);
     tcase_add_test(others, only_finalizers_that_are_due_hold);
+    tcase_add_test(others, a_finalizer_queue_that_is_lost);
     tcase_add_loop_test(others, exceptions_in_flight, 0, 2);
     tcase_add_loop_test(others, gc_frames, 0, 4);
     tcase_add_test(others, frozen_objects);
@@ -496,6 +581,7 @@ int main(void)
     tcase_add_test(stacks, stacks_can_be_left_out);
     tcase_add_loop_test(stacks, stacks_with_wrong_bounds, 0, 5);
     tcase_add_loop_test(stacks, stacks_that_are_not_saved, 0, 2);
+    tcase_add_loop_test(stacks, stacks_without_their_os_thread, 0, 5);
     suite_add_tcase(suite, stacks);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_ENV);

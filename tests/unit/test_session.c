@@ -299,6 +299,31 @@ static void copy_file(const char *from, const char *to)
     close(out);
 }
 
+/* Cut where the runtime's variables begin: each table that needs them is an error, none is empty. */
+START_TEST(a_core_cut_before_its_runtime_says_so)
+{
+    static const char *const tables[] = {"threads",  "objects", "segments", "modules",
+                                         "types",    "roots",   "handles",  "native_codes",
+                                         "methods",  "statics"};
+    char path[] = "/tmp/clrdb-test-XXXXXX", sql[200];
+    int file = mkstemp(path);
+    ck_assert_int_ge(file, 0);
+    close(file);
+    copy_file(DUMP, path);
+    ck_assert_int_eq(truncate(path, 125243392), 0); /* 0x7fdaeff29000, of libcoreclr.so */
+    pairs_exec(db, "SELECT clr_attach(%Q)", path);
+    for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {
+        snprintf(sql, sizeof sql, "SELECT count(*) FROM %s", tables[i]);
+        check_contains(sql, "the core is cut, memory that is missing: 0x7fdaeff29000-");
+    }
+    check_text("SELECT complete, object_count IS NULL, missing_bytes > 0 FROM dump_info",
+               "0|1|1\n");
+    check_text("SELECT count(*) FROM problems WHERE area = 'threads' AND severity = 'error'",
+               "1\n");
+    unlink(path);
+}
+END_TEST
+
 START_TEST(a_changed_file_is_an_error)
 {
     char path[] = "/tmp/clrdb-test-XXXXXX", sql[200];
@@ -624,6 +649,7 @@ int main(void)
     tcase_add_test(test, transactions_and_vacuum_lose_nothing);
     tcase_add_test(test, two_dumps);
     tcase_add_test(test, a_second_load_keeps_all);
+    tcase_add_test(test, a_core_cut_before_its_runtime_says_so);
     tcase_add_test(test, a_changed_file_is_an_error);
     tcase_add_test(test, a_hostile_database_opens_nothing);
     tcase_add_test(test, attach_can_be_stopped_at_any_time);

@@ -254,6 +254,21 @@ START_TEST(unknown_table_is_refused)
 }
 END_TEST
 
+/* A runtime whose own descriptor is not saved: what is missing, and what was found instead. */
+START_TEST(unknown_table_without_descriptor)
+{
+    struct target t = {0};
+    struct legacy l = build_legacy(&t, &shapes[0], false, false);
+    l.image->symbols[0].size += 8;
+    built_image_export(l.image, symbol, base + 0x900000, 40);
+    open_descriptor(&t);
+    assert_fails(&t, CLR_FAULT, "of descriptor 'runtime' at 0x7f0000900000 is not in the dump");
+    assert_fails(&t, CLR_FAULT,
+                 "g_dacTable has 130 entries, known are 129: 10.0; 155, 157: 8.0; 158: 9.0");
+    close_target(&t);
+}
+END_TEST
+
 START_TEST(other_machine_is_refused)
 {
     struct target t = {0};
@@ -554,6 +569,7 @@ static Suite *supplement_suite(void)
     tcase_add_loop_test(supplements, shipped_supplements, 0, 3 * LENGTH(shapes));
     tcase_add_loop_test(supplements, misfit_is_refused, 0, LENGTH(misfits));
     tcase_add_test(supplements, unknown_table_is_refused);
+    tcase_add_test(supplements, unknown_table_without_descriptor);
     tcase_add_test(supplements, other_machine_is_refused);
     tcase_add_test(supplements, gc_not_started);
     tcase_add_test(supplements, lost_probe_is_told);
