@@ -59,6 +59,8 @@ void clr_dump_summary(const struct clr_open_dump *open, struct clr_text *text)
         clr_text_format(text, ", %s GC, %s", dump->gc->server ? "server" : "workstation",
                         dump->gc->regions ? "regions" : "segments");
     clr_text_format(text, ", %.1f MB", (double)info->file_size / 1e6);
+    if (info->cut)
+        clr_text_put(text, " (the file is cut: copy it again if you can)");
     if (problems > 0)
         clr_text_format(text, ", %zu problem%s", problems, problems == 1 ? "" : "s");
 }
