@@ -4,9 +4,8 @@
  * dump_info and problems must answer on any dump, so they walk the heap if that can be done and go
  * on without if not: dump_info.complete is then 0 and problems says why.
  */
-#include <string.h>
-
 #include "cache.h"
+#include "functions.h"
 #include "results.h"
 
 /* --- dump_info ------------------------------------------------------------------------------- */
@@ -101,22 +100,9 @@ static size_t one_row(const struct clr_dump *dump)
     return 1;
 }
 
-/* 'libcoreclr.so' lies in '…/Microsoft.NETCore.App/9.0.1/': the folder's name is the version. */
-static void result_version_of_path(sqlite3_context *context, const char *path)
+static void info_runtime_column(const struct clr_dump *dump, int column, sqlite3_context *context)
 {
-    static const char folder[] = "/Microsoft.NETCore.App/";
-    const char *version = strstr(path, folder);
-    if (!version)
-        return;
-    version += sizeof folder - 1;
-    const char *end = strchr(version, '/');
-    if (end && end > version && *version >= '0' && *version <= '9')
-        clr_result_copy(context, version, (size_t)(end - version));
-}
-
-static void info_runtime_column(const struct clr_runtime *runtime, int column,
-                                sqlite3_context *context)
-{
+    const struct clr_runtime *runtime = dump->runtime;
     static const char *const source[] = {
         [CLR_FROM_CORE] = "core",
         [CLR_FROM_FILE] = "file",
@@ -127,6 +113,7 @@ static void info_runtime_column(const struct clr_runtime *runtime, int column,
     const struct clr_descriptor *descriptor = runtime->descriptor;
     const struct clr_image *image = clr_descriptor_image(descriptor);
     const char *text;
+    size_t length;
     switch (column) {
     case INFO_RUNTIME_FLAVOR:
         text = clr_descriptor_text(descriptor, "RuntimeFlavor");
@@ -134,11 +121,9 @@ static void info_runtime_column(const struct clr_runtime *runtime, int column,
                                                                                    : "coreclr");
         break;
     case INFO_RUNTIME_VERSION:
-        text = clr_descriptor_text(descriptor, "RuntimeProductVersionString");
-        if (text && *text)
-            clr_result_foreign(context, text);
-        else if (image && image->path)
-            result_version_of_path(context, image->path);
+        text = clr_runtime_version(dump, &length);
+        if (text)
+            clr_result_foreign_bytes(context, text, length);
         break;
     case INFO_RUNTIME_PATH: clr_result_foreign(context, image ? image->path : NULL); break;
     case INFO_RUNTIME_BUILD_ID:
@@ -216,7 +201,7 @@ static enum clr_status info_column(struct clr_cursor *cursor, int column, sqlite
     case INFO_RUNTIME_VERSION:
     case INFO_RUNTIME_PATH:
     case INFO_RUNTIME_BUILD_ID:
-    case INFO_DESCRIPTOR_SOURCE: info_runtime_column(cursor->dump->runtime, column, context); break;
+    case INFO_DESCRIPTOR_SOURCE: info_runtime_column(cursor->dump, column, context); break;
     case INFO_GC_MODE:
     case INFO_GC_LAYOUT:
     case INFO_GC_HEAP_COUNT:

@@ -28,13 +28,6 @@ static unsigned count_bits(uint32_t v)
     return ((v + (v >> 4)) & 0x0f0f0f0fu) * 0x01010101u >> 24;
 }
 
-static unsigned count_bits64(uint64_t v)
-{
-    v -= v >> 1 & 0x5555555555555555u;
-    v = (v & 0x3333333333333333u) + (v >> 2 & 0x3333333333333333u);
-    return (unsigned)(((v + (v >> 4)) & 0x0f0f0f0f0f0f0f0fu) * 0x0101010101010101u >> 56);
-}
-
 static uint64_t bits_of(const struct clr_index_entry *entry)
 {
     return entry->half[0] | (uint64_t)entry->half[1] << 32;
@@ -178,7 +171,7 @@ static enum clr_status count_entries(struct clr_heap *heap, struct clr_job *job,
         CLR_TRY(clr_job_poll(job, "indexing the heap", from, heap->entry_count, error));
         for (size_t i = from; i < end; i++) {
             heap->entries[i].rank = (uint32_t)count;
-            count += count_bits64(bits_of(&heap->entries[i]));
+            count += clr_count_bits(bits_of(&heap->entries[i]));
         }
         if (count > UINT32_MAX)
             return clr_fail(error, CLR_UNSUPPORTED, 0,
@@ -222,7 +215,7 @@ bool clr_number(const struct clr_heap *heap, uint64_t address, uint32_t *number)
     const struct clr_index_entry *entry =
         &heap->entries[range->first + (size_t)(unit / CLR_ENTRY_UNITS)];
     uint64_t bits = bits_of(entry), bit = (uint64_t)1 << unit % CLR_ENTRY_UNITS;
-    *number = entry->rank + count_bits64(bits & (bit - 1));
+    *number = entry->rank + clr_count_bits(bits & (bit - 1));
     return (bits & bit) != 0;
 }
 
@@ -242,7 +235,7 @@ uint32_t clr_number_from(const struct clr_heap *heap, uint64_t address)
     const struct clr_index_entry *entry =
         &heap->entries[range->first + (size_t)(unit / CLR_ENTRY_UNITS)];
     uint64_t bit = (uint64_t)1 << unit % CLR_ENTRY_UNITS;
-    return entry->rank + count_bits64(bits_of(entry) & (bit - 1));
+    return entry->rank + clr_count_bits(bits_of(entry) & (bit - 1));
 }
 
 /* The entry that holds object NUMBER (< count): the last whose rank is not above it. No branch

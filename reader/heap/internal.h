@@ -157,6 +157,14 @@ static inline const struct clr_decoder *clr_decoder_of(const struct clr_heap *he
 /* The first range that ends behind ADDRESS; range_count if there is none. */
 size_t clr_index_range_from(const struct clr_heap *heap, uint64_t address);
 
+/* Set bits. By hand: the compiler's builtin is a call where the machine is not known to have popcnt. */
+static inline unsigned clr_count_bits(uint64_t v)
+{
+    v -= v >> 1 & 0x5555555555555555u;
+    v = (v & 0x3333333333333333u) + (v >> 2 & 0x3333333333333333u);
+    return (unsigned)(((v + (v >> 4)) & 0x0f0f0f0f0f0f0f0fu) * 0x0101010101010101u >> 56);
+}
+
 static inline uint64_t clr_index_unit(const struct clr_heap *heap,
                                       const struct clr_index_range *range, uint64_t address)
 {

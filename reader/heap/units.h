@@ -11,13 +11,6 @@
 
 #define CLR_NO_UNIT UINT64_MAX
 
-static inline unsigned clr_unit_count_bits(uint64_t v)
-{
-    v -= v >> 1 & 0x5555555555555555u;
-    v = (v & 0x3333333333333333u) + (v >> 2 & 0x3333333333333333u);
-    return (unsigned)(((v + (v >> 4)) & 0x0f0f0f0f0f0f0f0fu) * 0x0101010101010101u >> 56);
-}
-
 static inline uint64_t clr_units(const struct clr_heap *heap)
 {
     return (uint64_t)heap->entry_count * CLR_ENTRY_UNITS;
@@ -64,7 +57,7 @@ static inline bool clr_unit_number(const struct clr_heap *heap, uint64_t unit, u
     uint32_t rank;
     uint64_t bits = clr_unit_bits(heap, unit, &rank);
     uint64_t bit = (uint64_t)1 << unit % CLR_ENTRY_UNITS;
-    *number = rank + clr_unit_count_bits(bits & (bit - 1));
+    *number = rank + clr_count_bits(bits & (bit - 1));
     return (bits & bit) != 0;
 }
 
@@ -74,7 +67,7 @@ static inline uint32_t clr_unit_owner(const struct clr_heap *heap, uint64_t unit
     uint32_t rank;
     uint64_t bits = clr_unit_bits(heap, unit, &rank);
     uint64_t bit = (uint64_t)1 << unit % CLR_ENTRY_UNITS;
-    return rank + clr_unit_count_bits(bits & (bit | (bit - 1))) - 1;
+    return rank + clr_count_bits(bits & (bit | (bit - 1))) - 1;
 }
 
 static inline uint64_t clr_unit_address(const struct clr_heap *heap, uint64_t unit)
