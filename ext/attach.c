@@ -146,9 +146,10 @@ static enum clr_status check_schema(struct clr_session *session, const char *sch
     if (length == 0 || strlen(schema) != length)
         return clr_fail(error, CLR_MISUSE, 0, "clr_attach: a schema needs a name without NULs");
     if (schema[0] == '{')
-        return clr_fail(error, CLR_MISUSE, 0,
-                        "clr_attach: options are the third argument: clr_attach(path, 'dump', '%.100s')",
-                        schema);
+        return clr_fail(
+            error, CLR_MISUSE, 0,
+            "clr_attach: options are the third argument: clr_attach(path, 'dump', '%.100s')",
+            schema);
     if (sqlite3_stricmp(schema, "temp") == 0 || sqlite3_db_readonly(db, schema) != -1)
         return clr_fail(error, CLR_MISUSE, 0,
                         "clr_attach: schema '%.100s' is already in use: choose another name, "

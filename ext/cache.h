@@ -7,7 +7,7 @@
 #ifndef CLR_CACHE_H
 #define CLR_CACHE_H
 
-#include "heap/typestats.h"
+#include "dump/typestats.h"
 #include "inspect/pathtree.h"
 #include "table.h"
 
@@ -38,10 +38,10 @@ struct clr_line_cache;
 
 struct clr_cache {
     struct clr_lookup regions, images, segments, threads; /* by the table's key */
-    struct clr_code_section *sections; /* of t_memory.c, once SECTIONS_READ */
+    struct clr_code_section *sections; /* of tables/memory.c, once SECTIONS_READ */
     size_t section_count;
     bool sections_read;
-    struct clr_lookup stack_pointers;                     /* of OS threads; row: its number */
+    struct clr_lookup stack_pointers; /* of OS threads; row: its number */
     struct clr_lookup type_names, type_modules, type_parents, supertypes; /* rows: clr_heap_types */
     struct clr_lookup shape_types, shape_names;          /* rows: clr_heap_shapes */
     struct clr_lookup handle_objects, finalizer_objects; /* rows: clr_dump.handles, .finalizers */
@@ -51,12 +51,12 @@ struct clr_cache {
     struct clr_path_tree *path_tree;
     struct clr_lookup tree_parents, tree_paths;     /* rows: its nodes */
     struct clr_lookup method_types, method_modules; /* rows: methods */
-    uint64_t *methods;                              /* all of them, ascending; see t_code.c */
+    uint64_t *methods; /* all of them, ascending; see tables/methods.c */
     size_t method_count, method_room;
     bool methods_built;
-    struct clr_line_cache *lines; /* lines.c */
+    struct clr_line_cache *lines;     /* lines.c */
     struct clr_lookup static_objects; /* rows: static_rows */
-    void *static_rows;                /* of t_statics.c */
+    void *static_rows;                /* of tables/statics.c */
     const char **shape_name;          /* per shape; NULL: not asked for yet */
     size_t shape_count;
     struct clr_map told;    /* see clr_first_time */

@@ -38,8 +38,7 @@ static int report(struct clr_vtab *vtab, const struct clr_cursor *cursor, enum c
     sqlite3_free(vtab->base.zErrMsg);
     bool lost = status == CLR_NO_RUNTIME || status == CLR_FAULT || status == CLR_BAD_DATA ||
                 status == CLR_UNSUPPORTED;
-    const char *cut =
-        lost && cursor->dump ? clr_process_info(cursor->dump->process)->cut : NULL;
+    const char *cut = lost && cursor->dump ? clr_process_info(cursor->dump->process)->cut : NULL;
     vtab->base.zErrMsg =
         error->code == CLR_OK || !error->text[0] ? NULL
         : cut ? sqlite3_mprintf("%s; the core is cut, memory that is missing: %s", error->text, cut)

@@ -11,7 +11,7 @@
 
 #include "base/alloc.h"
 #include "functions.h"
-#include "heap/paths.h"
+#include "dump/paths.h"
 #include "inspect/pathtree.h"
 
 enum {

@@ -1,7 +1,7 @@
 /*
  * How a table is declared. A table is data plus at most four functions; driver.c turns declarations
  * into SQLite's virtual tables. From one declaration follow the CREATE TABLE text, the planner's
- * answers, clr_schema, docs/schema.md and the property tests. The next table is one t_ file and one
+ * answers, clr_schema, docs/schema.md and the property tests. The next table is one file in tables/ and one
  * line in clr_tables[] (tables.c).
  *
  * Two kinds:
@@ -26,7 +26,7 @@
 SQLITE_EXTENSION_INIT3
 #endif
 
-#include "heap/dump.h"
+#include "dump/dump.h"
 
 /* ANY: declared without a type, so that nothing is converted when it is compared. */
 enum clr_sql_type { CLR_INTEGER, CLR_REAL, CLR_TEXT, CLR_ANY };

@@ -14,15 +14,15 @@
 struct clr_options {
     char **modules; /* folders in which image files are looked up */
     size_t module_count;
-    char *sysroot;          /* prefix of every path of the process */
-    char *supplement;       /* file with a descriptor of the user's */
-    char *runtime;          /* which of several: part of its path, or its number from 0 */
-    uint64_t unpack_limit;  /* bytes that a compressed core may grow to; 0: the default */
-    unsigned threads;       /* workers; 0: as many as there are processors, 8 at most */
+    char *sysroot;         /* prefix of every path of the process */
+    char *supplement;      /* file with a descriptor of the user's */
+    char *runtime;         /* which of several: part of its path, or its number from 0 */
+    uint64_t unpack_limit; /* bytes that a compressed core may grow to; 0: the default */
+    unsigned threads;      /* workers; 0: as many as there are processors, 8 at most */
     bool no_conservative_roots;
-    bool no_mmap;  /* read through a private copy instead of mapping the file */
+    bool no_mmap;      /* read through a private copy instead of mapping the file */
     bool partial_heap; /* walk what there is of a heap that was not dumped as a whole */
-    bool progress; /* report on stderr */
+    bool progress;     /* report on stderr */
 };
 
 /* Parses TEXT (NULL: all defaults). An unknown name or a value of the wrong kind is an error that

@@ -26,7 +26,7 @@ awk '
     /^ *\.name = "/ { name = quoted($0) }
     /^ *\.doc =/ { doc = ""; inside = 1 }
     inside { doc = doc quoted($0); if (/,$/) { print name "|" doc; inside = 0 } }
-' "$source"/ext/t_*.c > "$work/sentences"
+' "$source"/ext/tables/*.c > "$work/sentences"
 
 sqlite3 -batch -bail -init /dev/null -cmd ".load \"$module\"" :memory: > "$work/tables" << SQL
 .mode list

@@ -51,6 +51,11 @@ static const char *posix_reason(int failed, const char *room)
     _Generic(strerror_r(code, room, sizeof(room)), char * : gnu_reason, int : posix_reason)(       \
         strerror_r(code, room, sizeof(room)), room)
 
+enum clr_status clr_no_memory(struct clr_error *error)
+{
+    return clr_fail(error, CLR_NOMEM, 0, "out of memory");
+}
+
 enum clr_status clr_fail_errno(struct clr_error *error, const char *format, ...)
 {
     int code = errno;

@@ -41,6 +41,9 @@ enum clr_status clr_fail(struct clr_error *error, enum clr_status status, uint64
 enum clr_status clr_fail_errno(struct clr_error *error, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
+/* Memory ran out: the one wording of it. Returns CLR_NOMEM. */
+enum clr_status clr_no_memory(struct clr_error *error);
+
 /* Puts text in front of a message that is there already. */
 void clr_error_prefix(struct clr_error *error, const char *format, ...)
     __attribute__((format(printf, 2, 3)));

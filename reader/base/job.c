@@ -92,8 +92,8 @@ static void *work(void *argument)
     return NULL;
 }
 
-enum clr_status clr_job_run(struct clr_job *job, const char *what, size_t items,
-                            clr_job_item *item, void *context, struct clr_error *error)
+enum clr_status clr_job_run(struct clr_job *job, const char *what, size_t items, clr_job_item *item,
+                            void *context, struct clr_error *error)
 {
     struct run run = {.job = job, .what = what, .items = items, .item = item, .context = context};
     struct worker workers[MAX_WORKERS];

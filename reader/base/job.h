@@ -32,8 +32,8 @@ typedef enum clr_status clr_job_item(void *context, unsigned worker, size_t item
 
 /* Runs ITEM for 0 .. ITEMS-1 on up to job->threads threads. WORKER < clr_job_threads(job). JOB may
  * be NULL (one thread, no cancel). An item should take under 10 ms, or cancel is late. */
-enum clr_status clr_job_run(struct clr_job *job, const char *what, size_t items,
-                            clr_job_item *item, void *context, struct clr_error *error);
+enum clr_status clr_job_run(struct clr_job *job, const char *what, size_t items, clr_job_item *item,
+                            void *context, struct clr_error *error);
 
 unsigned clr_job_threads(const struct clr_job *job);
 

@@ -14,7 +14,14 @@
 
 typedef struct json_t clr_json; /* a value; borrowed from its document but for the root */
 
-enum clr_json_kind { CLR_JSON_NULL, CLR_JSON_BOOL, CLR_JSON_NUMBER, CLR_JSON_TEXT, CLR_JSON_ARRAY, CLR_JSON_OBJECT };
+enum clr_json_kind {
+    CLR_JSON_NULL,
+    CLR_JSON_BOOL,
+    CLR_JSON_NUMBER,
+    CLR_JSON_TEXT,
+    CLR_JSON_ARRAY,
+    CLR_JSON_OBJECT
+};
 
 /* Parses LENGTH bytes; the root is released with clr_json_destroy. */
 enum clr_status clr_json_parse(const char *text, size_t length, clr_json **root,

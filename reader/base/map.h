@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "base/alloc.h"
+#include "base/hash.h"
 
 struct clr_map_entry {
     uint64_t key, value;
@@ -22,8 +23,7 @@ struct clr_map {
 
 static inline size_t clr_map_hash(uint64_t key)
 {
-    key *= 0x9e3779b97f4a7c15u;
-    return (size_t)(key ^ (key >> 32));
+    return (size_t)clr_hash_number(key);
 }
 
 /* The entry of KEY, or the free one where it belongs. The map is never full. */

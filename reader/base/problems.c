@@ -5,10 +5,20 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/hash.h"
+
+/* One that was reported by clr_problem_once. */
+struct once {
+    const char *format; /* NULL: the place is free */
+    uint64_t address;
+};
 
 struct clr_problems {
     struct clr_problem *rows;
     size_t count, room;
+    struct once
+        *once; /* a hash table of ONCE_ROOM places, a power of two; three quarters full at most */
+    size_t once_count, once_room;
     bool incomplete, lost;
 };
 
@@ -22,6 +32,7 @@ static void empty(struct clr_problems *problems)
     for (size_t i = 0; i < problems->count; i++)
         clr_free(problems->rows[i].message);
     clr_free(problems->rows);
+    clr_free(problems->once);
     memset(problems, 0, sizeof *problems);
 }
 
@@ -75,13 +86,69 @@ static void append(struct clr_problems *problems, const struct clr_problem *key,
     row->message = message;
 }
 
+/* Where FORMAT and ADDRESS stand, or the free place where they belong. */
+static struct once *once_place(struct once *table, size_t room, const char *format,
+                               uint64_t address)
+{
+    size_t i = (size_t)clr_hash_number(address ^ clr_hash_number((uintptr_t)format)) & (room - 1);
+    while (table[i].format && (table[i].format != format || table[i].address != address))
+        i = (i + 1) & (room - 1);
+    return &table[i];
+}
+
+/* Without memory a problem is reported again rather than never. */
+static bool is_first(struct clr_problems *problems, const char *format, uint64_t address)
+{
+    if ((problems->once_count + 1) * 4 > problems->once_room * 3) {
+        size_t room = problems->once_room ? problems->once_room * 2 : 64;
+        struct once *grown = clr_alloc(room, sizeof *grown);
+        if (!grown)
+            return true;
+        for (size_t i = 0; i < problems->once_room; i++)
+            if (problems->once[i].format)
+                *once_place(grown, room, problems->once[i].format, problems->once[i].address) =
+                    problems->once[i];
+        clr_free(problems->once);
+        problems->once = grown;
+        problems->once_room = room;
+    }
+    struct once *place = once_place(problems->once, problems->once_room, format, address);
+    if (place->format)
+        return false;
+    *place = (struct once){format, address};
+    problems->once_count++;
+    return true;
+}
+
+void clr_problem_once(struct clr_problems *problems, enum clr_severity severity, const char *area,
+                      bool incomplete, uint64_t address, uint64_t length, const char *format, ...)
+{
+    if (!problems || !is_first(problems, format, address))
+        return;
+    struct clr_problem key = {.severity = severity,
+                              .area = area,
+                              .address = address,
+                              .length = length,
+                              .count = 1,
+                              .format = format,
+                              .incomplete = incomplete};
+    va_list arguments;
+    va_start(arguments, format);
+    append(problems, &key, arguments);
+    va_end(arguments);
+}
+
 void clr_problem(struct clr_problems *problems, enum clr_severity severity, const char *area,
                  uint64_t address, uint64_t length, const char *format, ...)
 {
     if (!problems)
         return;
-    struct clr_problem key = {.severity = severity, .area = area, .address = address,
-                              .length = length, .count = 1, .format = format};
+    struct clr_problem key = {.severity = severity,
+                              .area = area,
+                              .address = address,
+                              .length = length,
+                              .count = 1,
+                              .format = format};
     va_list arguments;
     va_start(arguments, format);
     append(problems, &key, arguments);
@@ -94,8 +161,13 @@ void clr_problem_of(struct clr_problems *problems, enum clr_severity severity, c
 {
     if (!problems)
         return;
-    struct clr_problem key = {.severity = severity, .area = area, .address = address,
-                              .length = length, .count = 1, .format = format, .owner = owner,
+    struct clr_problem key = {.severity = severity,
+                              .area = area,
+                              .address = address,
+                              .length = length,
+                              .count = 1,
+                              .format = format,
+                              .owner = owner,
                               .incomplete = incomplete};
     va_list arguments;
     va_start(arguments, format);

@@ -17,11 +17,11 @@ enum clr_severity { CLR_INFO, CLR_WARNING, CLR_ERROR };
 
 struct clr_problem {
     enum clr_severity severity;
-    const char *area; /* a table's name; static text */
-    uint64_t address; /* of the first, 0 if none */
-    uint64_t length;  /* bytes concerned, summed */
-    uint64_t count;   /* how often */
-    char *message;    /* of the first */
+    const char *area;   /* a table's name; static text */
+    uint64_t address;   /* of the first, 0 if none */
+    uint64_t length;    /* bytes concerned, summed */
+    uint64_t count;     /* how often */
+    char *message;      /* of the first */
     const char *format; /* the cause: static text, part of the key */
     uint64_t owner;     /* part of the key: a segment, module or thread; 0 if none */
     bool incomplete;    /* objects, refs or roots are not whole because of it */
@@ -41,6 +41,12 @@ void clr_problem(struct clr_problems *problems, enum clr_severity severity, cons
 void clr_problem_of(struct clr_problems *problems, enum clr_severity severity, const char *area,
                     uint64_t owner, bool incomplete, uint64_t address, uint64_t length,
                     const char *format, ...) __attribute__((format(printf, 8, 9)));
+
+/* The same without an owner, but what has the same FORMAT and ADDRESS counts once, however often it
+ * is met: for what is read again with every row that shows it. */
+void clr_problem_once(struct clr_problems *problems, enum clr_severity severity, const char *area,
+                      bool incomplete, uint64_t address, uint64_t length, const char *format, ...)
+    __attribute__((format(printf, 7, 8)));
 
 /* Appends FROM's rows, in order, adding up those with the same key; FROM is emptied. */
 void clr_problems_merge(struct clr_problems *into, struct clr_problems *from);

@@ -399,8 +399,7 @@ static enum clr_status use(struct resolver *resolver, struct clr_image *image,
     CLR_TRY(file_number(process, file, &image->file, error));
     image->source = CLR_SOURCE_FILE;
     image->verified = how;
-    if (file->is_elf && !process->shapes[resolver->number] &&
-        !is_bundled(process, image, file)) {
+    if (file->is_elf && !process->shapes[resolver->number] && !is_bundled(process, image, file)) {
         struct clr_elf_shape *shape = clr_alloc(1, sizeof *shape);
         if (!shape)
             return clr_fail(error, CLR_NOMEM, 0, "out of memory");

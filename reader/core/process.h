@@ -37,15 +37,15 @@ void clr_process_close(struct clr_process *process);
 /* What the headers and notes say. Texts live with the process; NULL if not known. */
 struct clr_process_info {
     const char *path;
-    uint64_t file_size;    /* of the core; of a compressed one as it is unpacked */
-    uint16_t machine;      /* e_machine: 62 x86-64, 183 arm64, 40 arm, 3 x86 */
-    const char *arch;      /* 'x64', 'arm64', 'arm', 'x86', else 'machine N' */
-    uint8_t word_size;     /* 4 or 8 */
-    bool swapped;          /* the other byte order than this machine's */
+    uint64_t file_size; /* of the core; of a compressed one as it is unpacked */
+    uint16_t machine;   /* e_machine: 62 x86-64, 183 arm64, 40 arm, 3 x86 */
+    const char *arch;   /* 'x64', 'arm64', 'arm', 'x86', else 'machine N' */
+    uint8_t word_size;  /* 4 or 8 */
+    bool swapped;       /* the other byte order than this machine's */
     enum clr_writer writer;
-    uint32_t process_id;   /* 0: not known */
-    const char *command;   /* NT_PRPSINFO's arguments, else its name */
-    int32_t signal;        /* that ended it; 0 if none */
+    uint32_t process_id;    /* 0: not known */
+    const char *command;    /* NT_PRPSINFO's arguments, else its name */
+    int32_t signal;         /* that ended it; 0 if none */
     uint32_t signal_thread; /* os id of the thread that got it; 0 if none */
     uint64_t missing_bytes; /* announced by PT_LOADs and held neither by the file nor a stand-in;
                                address space that was only set aside (no rights, nothing saved) does
@@ -122,7 +122,7 @@ struct clr_image {
     uint8_t build_id[CLR_BUILD_ID_MAX];
     uint8_t build_id_size; /* 0: none known */
     bool is_elf;
-    bool deleted;          /* the kernel said ' (deleted)' */
+    bool deleted;           /* the kernel said ' (deleted)' */
     enum clr_source source; /* where bytes that the core does not hold come from */
     const char *verified;   /* how the file was checked: 'build_id', 'mvid', 'layout'; NULL */
     uint32_t file;          /* number of the image file for runs, 0 if none */

@@ -303,8 +303,8 @@ static enum clr_status report_missing(struct clr_process *process, struct clr_pr
                        (unsigned long long)process->info.file_size,
                        (unsigned long long)announced_end(process), cut.ranges.data, more);
         clr_text_put(&cut.ranges, more);
-        if (cut.ranges.failed || !(process->info.cut = clr_process_keep(process, cut.ranges.data,
-                                                                        cut.ranges.length)))
+        if (cut.ranges.failed ||
+            !(process->info.cut = clr_process_keep(process, cut.ranges.data, cut.ranges.length)))
             status = clr_fail(error, CLR_NOMEM, 0, "out of memory");
     }
     clr_text_deinit(&all.ranges);

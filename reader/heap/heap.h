@@ -52,9 +52,9 @@ enum clr_status clr_heap_walk(const struct clr_runtime *runtime, const struct cl
                               struct clr_heap **heap, struct clr_error *error);
 void clr_heap_close(struct clr_heap *heap);
 
-uint32_t clr_heap_count(const struct clr_heap *heap); /* objects and free blocks */
+uint32_t clr_heap_count(const struct clr_heap *heap);   /* objects and free blocks */
 uint64_t clr_heap_objects(const struct clr_heap *heap); /* without free blocks */
-uint64_t clr_heap_bytes(const struct clr_heap *heap); /* of objects, without free blocks */
+uint64_t clr_heap_bytes(const struct clr_heap *heap);   /* of objects, without free blocks */
 const struct clr_segment_stats *clr_heap_segment_stats(const struct clr_heap *heap, size_t segment);
 size_t clr_heap_shapes(const struct clr_heap *heap, const struct clr_shape **shapes);
 bool clr_heap_shape_of(const struct clr_heap *heap, uint64_t type, uint32_t *shape);
@@ -82,9 +82,9 @@ struct clr_object_scan {
     uint64_t entry, bits; /* private: place in the index, objects of the entry that are left */
     uint64_t base;        /* private: address of the entry's first bit */
     size_t range;
-    const uint8_t *piece; /* private: saved bytes around the place */
+    const uint8_t *piece;              /* private: saved bytes around the place */
     uint64_t piece_start, piece_limit; /* headers at [start, start + limit) are whole in it */
-    uint64_t type; /* private: of the object before, and what it means */
+    uint64_t type;                     /* private: of the object before, and what it means */
     uint64_t type_base, type_component;
     uint32_t shape, segment;
 };

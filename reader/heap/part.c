@@ -138,7 +138,7 @@ static enum clr_status search(const struct clr_walk *walk, struct clr_walker *w,
         return CLR_OK;
     }
     uint64_t limit = limit_of(walk, p), stop = limit < p->end ? limit : p->end, from = p->at;
-    while (p->at<stop && * work> 0) {
+    while (p->at < stop && work[0] > 0) {
         --*work;
         if (!clr_walker_look(w, p->at, 1)) {
             uint64_t next;

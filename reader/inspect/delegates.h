@@ -4,7 +4,7 @@
 #ifndef CLR_INSPECT_DELEGATES_H
 #define CLR_INSPECT_DELEGATES_H
 
-#include "heap/dump.h"
+#include "dump/dump.h"
 
 struct clr_delegate_layout { /* offsets from the object's address; CLR_ABSENT */
     uint64_t target, method_ptr, method_aux, list, extra;

@@ -4,7 +4,7 @@
 #ifndef CLR_INSPECT_EXCEPTIONS_H
 #define CLR_INSPECT_EXCEPTIONS_H
 
-#include "heap/dump.h"
+#include "dump/dump.h"
 
 struct clr_exception {
     uint64_t object, message; /* the string, 0 if null */

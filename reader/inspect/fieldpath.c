@@ -23,7 +23,7 @@ struct type_paths {
 
 struct clr_field_paths {
     const struct clr_type_index *types; /* the dump's */
-    struct clr_map by_type; /* MethodTable (arrays too) -> struct type_paths */
+    struct clr_map by_type;             /* MethodTable (arrays too) -> struct type_paths */
     struct type_paths *all;
 };
 
@@ -117,8 +117,8 @@ static bool inline_element(struct clr_runtime *runtime, const struct clr_type_in
         return false;
     if (element->element_type == CLR_ELEMENT_VALUETYPE) {
         *held = clr_field_struct(runtime, index, element);
-        *size = *held && clr_type_read(runtime, *held, &inner) ? clr_struct_size(runtime, &inner)
-                                                               : 0;
+        *size =
+            *held && clr_type_read(runtime, *held, &inner) ? clr_struct_size(runtime, &inner) : 0;
     }
     return *size != 0;
 }
@@ -171,8 +171,8 @@ static enum clr_status make(struct clr_dump *dump, struct clr_field_paths *paths
             struct clr_field element;
             uint64_t held = read.address, size;
             bool ends = false;
-            while (!ends && inline_element(dump->runtime, paths->types, &read, &element, &held,
-                                           &size)) {
+            while (!ends &&
+                   inline_element(dump->runtime, paths->types, &read, &element, &held, &size)) {
                 clr_text_format(&text, "[%llu]", (unsigned long long)(offset / size));
                 offset %= size;
                 ends = held == 0 || !clr_type_read(dump->runtime, held, &read);

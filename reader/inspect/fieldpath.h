@@ -13,7 +13,7 @@
 #ifndef CLR_INSPECT_FIELDPATH_H
 #define CLR_INSPECT_FIELDPATH_H
 
-#include "heap/dump.h"
+#include "dump/dump.h"
 
 struct clr_field_paths;
 

@@ -4,7 +4,7 @@
 #ifndef CLR_INSPECT_FIELDTYPE_H
 #define CLR_INSPECT_FIELDTYPE_H
 
-#include "heap/dump.h"
+#include "dump/dump.h"
 #include "runtime/fields.h"
 
 /* All types by their names; needs the walk. */

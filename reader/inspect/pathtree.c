@@ -1,5 +1,5 @@
 /*
- * Every reachable object has one parent in the search of heap/reach.c. An object's node is the
+ * Every reachable object has one parent in the search of graph/reach.c. An object's node is the
  * child of its parent's node by the field and the object's type; nodes are shared, so the tree has
  * as many nodes as there are different paths of fields.
  *

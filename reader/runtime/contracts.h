@@ -16,11 +16,11 @@ extern const struct clr_binding clr_loader_bindings[];     /* loader.c: struct c
 extern const struct clr_binding clr_metadata_bindings[];   /* loader.c: the same struct */
 extern const struct clr_binding clr_thread_bindings[];     /* thread.c: struct clr_thread_layout */
 extern const struct clr_binding clr_gc_bindings[];         /* gc.c: struct clr_gc_layout */
-extern const struct clr_binding clr_method_bindings[];   /* methods.c: struct clr_method_layout */
-extern const struct clr_binding clr_code_bindings[];     /* code.c: struct clr_code_layout */
-extern const struct clr_binding clr_versions_bindings[]; /* versions.c */
-extern const struct clr_binding clr_precode_bindings[];  /* precode.c */
-extern const struct clr_binding clr_debug_bindings[];    /* debuginfo.c */
+extern const struct clr_binding clr_method_bindings[];     /* methods.c: struct clr_method_layout */
+extern const struct clr_binding clr_code_bindings[];       /* code.c: struct clr_code_layout */
+extern const struct clr_binding clr_versions_bindings[];   /* versions.c */
+extern const struct clr_binding clr_precode_bindings[];    /* precode.c */
+extern const struct clr_binding clr_debug_bindings[];      /* debuginfo.c */
 extern const struct clr_binding clr_exception_bindings[]; /* debuginfo.c's neighbour: exception.c */
 
 /* Free what the caches of the runtime hold; NULL is fine. */

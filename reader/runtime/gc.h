@@ -9,8 +9,8 @@
 enum clr_segment_kind { CLR_SOH, CLR_LOH, CLR_POH, CLR_FROZEN };
 
 struct clr_segment {
-    uint64_t address;          /* of the GC's segment descriptor */
-    uint64_t start, end;       /* objects: [mem, allocated), the ephemeral end corrected */
+    uint64_t address;    /* of the GC's segment descriptor */
+    uint64_t start, end; /* objects: [mem, allocated), the ephemeral end corrected */
     uint64_t committed, reserved;
     uint64_t flags, bg_allocated;
     uint32_t heap;

@@ -10,11 +10,11 @@
 
 struct clr_module {
     uint64_t address, assembly, pe_assembly, allocator, binder;
-    const char *name; /* file name without folder, else the assembly's name; never NULL */
-    const char *path; /* full path, '' for a module that has none; NULL if not readable */
+    const char *name;          /* file name without folder, else the assembly's name; never NULL */
+    const char *path;          /* full path, '' for a module that has none; NULL if not readable */
     const char *assembly_name; /* from metadata, else the loader's simple name; NULL if not known */
-    char version[48]; /* of the assembly, '' if not known */
-    char mvid[40];    /* lower-case text, '' if not known */
+    char version[48];          /* of the assembly, '' if not known */
+    char mvid[40];             /* lower-case text, '' if not known */
     uint64_t image_base, image_size;
     bool flat;
     uint64_t metadata_address, metadata_size; /* 0 if not found */

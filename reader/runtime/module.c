@@ -328,9 +328,9 @@ static bool is_loaded_file(const struct clr_runtime *runtime, const struct clr_m
         !clr_metadata_cell(metadata, CLR_ASSEMBLY, 1, 7, &index) ||
         !(name = clr_metadata_string(metadata, index, &length)))
         return true; /* nothing to compare with */
-    expected = file_offset(runtime->process,
-                           module->metadata_address +
-                               (uint64_t)((const uint8_t *)name - metadata->root));
+    expected =
+        file_offset(runtime->process,
+                    module->metadata_address + (uint64_t)((const uint8_t *)name - metadata->root));
     return expected == CLR_ABSENT || expected == found;
 }
 

@@ -25,7 +25,12 @@ bool clr_object_string_hash(const struct clr_runtime *runtime, uint64_t address,
 bool clr_object_count(const struct clr_runtime *runtime, uint64_t address, uint32_t *count);
 
 /* NONE: nothing, or a thin lock of a runtime that does not describe it (.NET 8). */
-enum clr_header_kind { CLR_HEADER_NONE, CLR_HEADER_THIN_LOCK, CLR_HEADER_HASH, CLR_HEADER_SYNC_BLOCK };
+enum clr_header_kind {
+    CLR_HEADER_NONE,
+    CLR_HEADER_THIN_LOCK,
+    CLR_HEADER_HASH,
+    CLR_HEADER_SYNC_BLOCK
+};
 struct clr_header {
     enum clr_header_kind kind;
     uint32_t word;

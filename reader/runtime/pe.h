@@ -17,7 +17,7 @@ struct clr_pe_section {
 
 struct clr_pe {
     uint64_t base;
-    uint64_t size;      /* of the layout, in bytes */
+    uint64_t size; /* of the layout, in bytes */
     bool flat;
     uint32_t timestamp, size_of_image;
     uint32_t metadata_rva, metadata_size;

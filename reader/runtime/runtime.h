@@ -28,10 +28,10 @@ enum clr_contract_id {
     CLR_CONTRACT_GC,
     CLR_CONTRACT_THREAD,
     CLR_CONTRACT_SYNC_BLOCK,
-    CLR_CONTRACT_METHODS,   /* RuntimeTypeSystem: its MethodDescs */
-    CLR_CONTRACT_CODE,      /* ExecutionManager */
-    CLR_CONTRACT_VERSIONS,  /* CodeVersions */
-    CLR_CONTRACT_PRECODE,   /* PrecodeStubs */
+    CLR_CONTRACT_METHODS,  /* RuntimeTypeSystem: its MethodDescs */
+    CLR_CONTRACT_CODE,     /* ExecutionManager */
+    CLR_CONTRACT_VERSIONS, /* CodeVersions */
+    CLR_CONTRACT_PRECODE,  /* PrecodeStubs */
     CLR_CONTRACT_DEBUG_INFO,
     CLR_CONTRACT_EXCEPTION,
     CLR_CONTRACTS
@@ -47,26 +47,29 @@ struct clr_contract_row {
 extern const struct clr_contract_row clr_contract_rows[]; /* contracts.c; ends at name == NULL */
 
 enum { /* flags of rows */
-    CLR_THREAD_LINKS_ARE_MEMBERS = 1, /* Thread 1: links point at the link member, not at Thread */
-    CLR_THREAD_THROWN_IS_HANDLE = 2,  /* Thread 1: ExceptionInfo.ThrownObject is a handle */
-    CLR_LOADER_DOMAIN_ASSEMBLIES = 1, /* Loader 1: list elements are DomainAssembly, first word Assembly */
-    CLR_TYPES_RID_HIGH_HALF = 1,      /* .NET 8: MTFlags2 >> 16 is the row id */
-    CLR_TYPES_HANDLES_HOLD_STATICS = 2, /* .NET 8: statics, of threads too, lie in arrays of handles */
-    CLR_CODE_LINEAR_MAP = 1,          /* ExecutionManager 1: nibble maps hold no pointers */
-    CLR_DEBUG_NIBBLES = 1,            /* DebugInfo s8: JIT blobs in the nibble form */
-    CLR_DEBUG_VERSION_1 = 2,          /* DebugInfo 1, s10: a flag byte, two source bits */
-    CLR_DEBUG_VERSION_2 = 3,          /* DebugInfo 2: slim and fat headers, two or three bits */
-    CLR_DEBUG_VERSION_C1 = 4,         /* DebugInfo c1: the same, three bits */
+       CLR_THREAD_LINKS_ARE_MEMBERS =
+           1, /* Thread 1: links point at the link member, not at Thread */
+       CLR_THREAD_THROWN_IS_HANDLE = 2, /* Thread 1: ExceptionInfo.ThrownObject is a handle */
+       CLR_LOADER_DOMAIN_ASSEMBLIES =
+           1, /* Loader 1: list elements are DomainAssembly, first word Assembly */
+       CLR_TYPES_RID_HIGH_HALF = 1, /* .NET 8: MTFlags2 >> 16 is the row id */
+       CLR_TYPES_HANDLES_HOLD_STATICS =
+           2,                    /* .NET 8: statics, of threads too, lie in arrays of handles */
+       CLR_CODE_LINEAR_MAP = 1,  /* ExecutionManager 1: nibble maps hold no pointers */
+       CLR_DEBUG_NIBBLES = 1,    /* DebugInfo s8: JIT blobs in the nibble form */
+       CLR_DEBUG_VERSION_1 = 2,  /* DebugInfo 1, s10: a flag byte, two source bits */
+       CLR_DEBUG_VERSION_2 = 3,  /* DebugInfo 2: slim and fat headers, two or three bits */
+       CLR_DEBUG_VERSION_C1 = 4, /* DebugInfo c1: the same, three bits */
 };
 
 /* Layouts. Every member is a uint64_t filled by clr_bind: an offset, size, literal or the address
  * of a variable, CLR_ABSENT if the runtime does not publish it. */
 struct clr_object_layout {
-    uint64_t method_table;            /* Object.m_pMethTab */
-    uint64_t unmask;                  /* ObjectToMethodTableUnmask */
-    uint64_t header_size;             /* ObjectHeader's size, or ObjectHeaderSize */
-    uint64_t header_size_global;      /* ObjectHeaderSize: use header_size */
-    uint64_t header_value_to_object;  /* SyncBlockValueToObjectOffset, u16 literal */
+    uint64_t method_table;           /* Object.m_pMethTab */
+    uint64_t unmask;                 /* ObjectToMethodTableUnmask */
+    uint64_t header_size;            /* ObjectHeader's size, or ObjectHeaderSize */
+    uint64_t header_size_global;     /* ObjectHeaderSize: use header_size */
+    uint64_t header_value_to_object; /* SyncBlockValueToObjectOffset, u16 literal */
     uint64_t string_length, string_first_char;
     uint64_t array_size, array_count; /* size of Array; Array.m_NumComponents */
     /* contract SyncBlock */
@@ -89,8 +92,8 @@ struct clr_types_layout {
     uint64_t type_desc_flags, param_type_arg, var_module, var_token, var_index, fn_args,
         fn_call_conv, fn_types;
     uint64_t aux_flags, aux_loader_module;
-    uint64_t array_rank;       /* ArrayClass.Rank, before 11 */
-    uint64_t array_base_size;  /* ArrayBaseSize, literal: base size of an array of rank 0 */
+    uint64_t array_rank;      /* ArrayClass.Rank, before 11 */
+    uint64_t array_base_size; /* ArrayBaseSize, literal: base size of an array of rank 0 */
     /* FieldDesc, read by fields.c; and the marks that stand in for an offset */
     uint64_t field_size, field_enclosing, field_dword1, field_dword2, field_big_rva,
         field_dynamic_rva, field_new_enc;
@@ -102,7 +105,7 @@ struct clr_types_layout {
 };
 struct clr_loader_layout {
     uint64_t app_domain, system_domain;
-    uint64_t domain_assemblies; /* AppDomain.AssemblyList or .DomainAssemblyList */
+    uint64_t domain_assemblies;        /* AppDomain.AssemblyList or .DomainAssemblyList */
     uint64_t domain_assemblies_1;      /* .DomainAssemblyList: use domain_assemblies */
     uint64_t domain_assembly_assembly; /* DomainAssembly.Assembly */
     uint64_t list_count, list_first, block_next, block_size, block_items;
@@ -115,7 +118,7 @@ struct clr_loader_layout {
     uint64_t pe_image, pe_binder, pe_edited, image_loaded, image_flat, image_path, image_path_size,
         layout_base, layout_size, layout_flags, layout_format;
     uint64_t pe_host, host_binder; /* PEAssembly.HostAssembly, BinderAssembly.Binder: until 9 */
-    uint64_t binder_context; /* AssemblyBinder.AssemblyLoadContext */
+    uint64_t binder_context;       /* AssemblyBinder.AssemblyLoadContext */
     uint64_t allocator_handle, allocator_references, allocator_collectible;
     uint64_t hash_buckets, hash_count, hash_value, hash_next; /* EETypeHashTable */
     /* contract EcmaMetadata: DynamicMetadata; 8.0: of modules made at run time alone */
@@ -123,17 +126,16 @@ struct clr_loader_layout {
 };
 struct clr_thread_layout {
     uint64_t store; /* ThreadStore variable */
-    uint64_t store_first, store_count, store_unstarted, store_background, store_pending,
-        store_dead;
+    uint64_t store_first, store_count, store_unstarted, store_background, store_pending, store_dead;
     uint64_t finalizer_thread, gc_thread; /* variables */
     uint64_t id, os_id, state, preemptive_disabled, locals, frame, tracker, exposed, last_thrown,
         link, stack_base, stack_limit, static_data, gc_frame;
-    uint64_t exposed_1; /* Thread.GCHandle, its name before 11: use exposed */
-    uint64_t inline_context;                    /* Thread.AllocContext, .NET 8 */
-    uint64_t locals_context;                    /* RuntimeThreadLocals.AllocContext */
-    uint64_t ee_context;                        /* EEAllocContext.GCAllocationContext; absent: 0 */
+    uint64_t exposed_1;      /* Thread.GCHandle, its name before 11: use exposed */
+    uint64_t inline_context; /* Thread.AllocContext, .NET 8 */
+    uint64_t locals_context; /* RuntimeThreadLocals.AllocContext */
+    uint64_t ee_context;     /* EEAllocContext.GCAllocationContext; absent: 0 */
     uint64_t context_pointer, context_limit, context_bytes, context_bytes_uoh;
-    uint64_t global_context;                    /* GlobalAllocContext: address of the structure */
+    uint64_t global_context; /* GlobalAllocContext: address of the structure */
     uint64_t exception_object, exception_previous; /* ExceptionInfo */
 };
 struct clr_gc_layout {
@@ -168,7 +170,7 @@ struct clr_method_layout { /* methods.c */
     uint64_t sig, sig_size, extended_flags, name;
     uint64_t table, hash_buckets, hash_value, hash_next; /* Module.InstMethodHashTable */
 };
-struct clr_code_layout { /* code.c, r2r.c */
+struct clr_code_layout {         /* code.c, r2r.c */
     uint64_t range_map, map_top; /* address of the map; its table of the highest level */
     uint64_t fragment_next, fragment_begin, fragment_end, fragment_section;
     uint64_t section_begin, section_end, section_flags, section_dying, section_heap, section_module;
@@ -187,7 +189,7 @@ struct clr_versions_layout { /* versions.c */
     uint64_t data_state, data_tier, state_nodes, state_flags;
     uint64_t node_next, node_code, node_flags, node_tier, node_il_version;
 };
-struct clr_precode_layout { /* precode.c */
+struct clr_precode_layout {     /* precode.c */
     uint64_t platform, machine; /* variable PlatformMetadata; its embedded descriptor */
     uint64_t stub_size, stub_bytes, stub_ignored, stub_type, pinvoke_type, this_type, fixup_size,
         fixup_bytes, fixup_ignored, fixup_offset, page_size;
@@ -208,9 +210,9 @@ struct clr_runtime {
     const struct clr_descriptor *descriptor; /* owned */
     struct clr_problems *problems;           /* the dump's */
     uint8_t word;
-    uint64_t alignment_mask; /* word - 1 */
+    uint64_t alignment_mask;                                /* word - 1 */
     const struct clr_contract_row *contract[CLR_CONTRACTS]; /* NULL: not served */
-    char *refusal[CLR_CONTRACTS]; /* why not; NULL when served */
+    char *refusal[CLR_CONTRACTS];                           /* why not; NULL when served */
     struct clr_object_layout object;
     struct clr_types_layout types;
     struct clr_loader_layout loader;

@@ -88,11 +88,10 @@ void clr_statics_bind(const struct clr_runtime *runtime, struct clr_statics *sta
     statics->has_statics = clr_bind(runtime->descriptor, "RuntimeTypeSystem", statics_bindings,
                                     statics, &error) == CLR_OK &&
                            clr_has(runtime->types.mt_auxiliary);
-    statics->has_thread_statics =
-        statics->has_statics &&
-        clr_bind(runtime->descriptor, "Thread", thread_statics_bindings, statics, &error) ==
-            CLR_OK &&
-        clr_has(runtime->thread.static_data);
+    statics->has_thread_statics = statics->has_statics &&
+                                  clr_bind(runtime->descriptor, "Thread", thread_statics_bindings,
+                                           statics, &error) == CLR_OK &&
+                                  clr_has(runtime->thread.static_data);
     if (!statics->has_thread_statics)
         snprintf(statics->refusal, sizeof statics->refusal, "%.190s", error.text);
 }
@@ -201,7 +200,8 @@ bool clr_static_find(struct clr_runtime *runtime, const struct clr_statics *stat
     uint64_t base;
     *found = (struct clr_static){.storage = field->is_thread_static ? CLR_STORAGE_THREAD_STATIC
                                                                     : CLR_STORAGE_STATIC,
-                                 .holds_object = holds_object(field), .known = true};
+                                 .holds_object = holds_object(field),
+                                 .known = true};
     if (field->is_rva)
         return find_rva(runtime, field, found);
     found->known = field->is_thread_static ? statics->has_thread_statics : statics->has_statics;

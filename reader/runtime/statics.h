@@ -15,7 +15,7 @@ struct clr_statics {
     bool has_statics;        /* the runtime describes where static fields live */
     bool has_thread_statics; /* … and thread statics */
     char refusal[200];       /* what is missing; '' if nothing is */
-    uint64_t info_size, gc_base, non_gc_base, pointer_mask; /* DynamicStaticsInfo */
+    uint64_t info_size, gc_base, non_gc_base, pointer_mask;       /* DynamicStaticsInfo */
     uint64_t thread_info_size, gc_index, non_gc_index, raw_index; /* ThreadStaticsInfo */
     uint64_t plain_count, plain_array, collectible_count, collectible_array, in_flight;
     uint64_t flight_next, flight_index, flight_data;
@@ -27,9 +27,9 @@ void clr_statics_bind(const struct clr_runtime *runtime, struct clr_statics *sta
  * struct's is a box. */
 struct clr_static {
     enum clr_storage storage;
-    uint64_t address;   /* of the slot or value; 0: no storage yet */
-    bool holds_object;  /* the slot refers to an object: of the field, or the box of a struct */
-    bool known;         /* false: this runtime does not say where such a field lives */
+    uint64_t address;  /* of the slot or value; 0: no storage yet */
+    bool holds_object; /* the slot refers to an object: of the field, or the box of a struct */
+    bool known;        /* false: this runtime does not say where such a field lives */
 };
 
 /* Finds FIELD (of a walk over an exact type) on THREAD, which only thread statics need. False if the

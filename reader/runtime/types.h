@@ -7,8 +7,15 @@
 #include "runtime/runtime.h"
 
 enum clr_type_kind {
-    CLR_KIND_CLASS, CLR_KIND_STRUCT, CLR_KIND_ENUM, CLR_KIND_INTERFACE, CLR_KIND_DELEGATE,
-    CLR_KIND_ARRAY, CLR_KIND_SZARRAY, CLR_KIND_STRING, CLR_KIND_FREE,
+    CLR_KIND_CLASS,
+    CLR_KIND_STRUCT,
+    CLR_KIND_ENUM,
+    CLR_KIND_INTERFACE,
+    CLR_KIND_DELEGATE,
+    CLR_KIND_ARRAY,
+    CLR_KIND_SZARRAY,
+    CLR_KIND_STRING,
+    CLR_KIND_FREE,
 };
 const char *clr_type_kind_text(enum clr_type_kind kind); /* as in schema.md */
 
@@ -27,9 +34,10 @@ enum {
 struct clr_type {
     uint64_t address;
     uint32_t flags, flags2;
-    uint32_t base_size, component_size; /* bytes */
+    uint32_t base_size, component_size;                                  /* bytes */
     uint64_t parent, module, type_class, canonical, auxiliary, per_inst; /* 0 if none */
-    uint32_t token; /* 0x02…… TypeDef, 0 if it has none (arrays, continuations), or if it is not told
+    uint32_t
+        token; /* 0x02…… TypeDef, 0 if it has none (arrays, continuations), or if it is not told
                        (.NET 8: the row ids from 65535 on) */
     uint32_t attributes; /* CorTypeAttr */
     uint8_t norm_type;   /* InternalCorElementType */

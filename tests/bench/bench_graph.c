@@ -13,8 +13,8 @@
 #include <time.h>
 
 #include "base/alloc.h"
-#include "heap/dump.h"
-#include "heap/paths.h"
+#include "dump/dump.h"
+#include "dump/paths.h"
 #include "inspect/pathtree.h"
 
 struct moment {

@@ -12,7 +12,7 @@
 #include <time.h>
 
 #include "base/alloc.h"
-#include "heap/dump.h"
+#include "dump/dump.h"
 
 static double milliseconds(void)
 {

@@ -15,7 +15,7 @@
 #define TEST_HEAP_GRAPH_H
 
 #include "clr_builder.h"
-#include "heap/dump.h"
+#include "dump/dump.h"
 #include "metadata_builder.h"
 
 enum { GRAPH_SLOTS = 3 }; /* of a node */

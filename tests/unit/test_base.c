@@ -9,12 +9,15 @@
 #include <time.h>
 
 #include "base/alloc.h"
+#include "base/arena.h"
+#include "base/array.h"
 #include "base/bytes.h"
 #include "base/error.h"
 #include "base/job.h"
 #include "base/json.h"
 #include "base/map.h"
 #include "base/problems.h"
+#include "base/search.h"
 #include "base/text.h"
 
 /* --- alloc ------------------------------------------------------------------------------------ */
@@ -647,6 +650,89 @@ START_TEST(cursor)
 }
 END_TEST
 
+START_TEST(searching)
+{
+    const int rows[] = {1, 3, 3, 3, 7};
+    size_t i;
+    CLR_SEARCH(i, 0, 5, rows[i] < 3);
+    ck_assert_uint_eq(i, 1);
+    CLR_SEARCH(i, 0, 5, rows[i] <= 3);
+    ck_assert_uint_eq(i, 4);
+    CLR_SEARCH(i, 0, 5, rows[i] < 8);
+    ck_assert_uint_eq(i, 5);
+    CLR_SEARCH(i, 2, 4, rows[i] < 0); /* not before FIRST */
+    ck_assert_uint_eq(i, 2);
+    CLR_SEARCH(i, 0, 0, rows[i] < 3);
+    ck_assert_uint_eq(i, 0);
+}
+END_TEST
+
+START_TEST(growing_array)
+{
+    CLR_ARRAY(uint16_t) array = {0};
+    for (unsigned n = 0; n < 100; n++)
+        ck_assert(CLR_ARRAY_ADD(&array, (uint16_t)n));
+    ck_assert_uint_eq(array.count, 100);
+    for (unsigned n = 0; n < 100; n++)
+        ck_assert_uint_eq(array.items[n], n);
+    array.room = array.count; /* full: the next one needs memory */
+    clr_alloc_fail_at(1);
+    ck_assert(!CLR_ARRAY_ADD(&array, 1));
+    clr_alloc_fail_at(0);
+    ck_assert_uint_eq(array.count, 100);
+    CLR_ARRAY_FREE(&array);
+    ck_assert_uint_eq(array.count, 0);
+    ck_assert_ptr_null(array.items);
+}
+END_TEST
+
+START_TEST(arena_blocks_stay)
+{
+    uint64_t before = clr_alloc_live();
+    struct clr_arena arena = {0};
+    char *texts[500];
+    for (int i = 0; i < 500; i++) {
+        char text[100];
+        int length = snprintf(text, sizeof text, "text %d", i);
+        ck_assert_ptr_nonnull(texts[i] = clr_arena_text(&arena, text, (size_t)length));
+    }
+    uint8_t *large = clr_arena_alloc(&arena, 1000000); /* more than a chunk */
+    ck_assert_ptr_nonnull(large);
+    ck_assert_uint_eq((uintptr_t)large % _Alignof(max_align_t), 0);
+    ck_assert_uint_eq(large[0] | large[999999], 0);
+    memset(large, 0xff, 1000000);
+    for (int i = 0; i < 500; i++) {
+        char text[100];
+        snprintf(text, sizeof text, "text %d", i);
+        ck_assert_str_eq(texts[i], text);
+    }
+    ck_assert_ptr_null(clr_arena_alloc(&arena, SIZE_MAX));
+    ck_assert_ptr_null(clr_arena_text(&arena, "", SIZE_MAX));
+    clr_arena_deinit(&arena);
+    ck_assert_uint_eq(clr_alloc_live(), before);
+}
+END_TEST
+
+START_TEST(a_problem_once)
+{
+    static const char one[] = "one %d", two[] = "two %d";
+    struct clr_problems *problems = clr_problems_create();
+    for (int turn = 0; turn < 3; turn++)
+        for (unsigned address = 0; address < 200; address++) {
+            clr_problem_once(problems, CLR_WARNING, "types", false, address, 1, one, 1);
+            clr_problem_once(problems, CLR_INFO, "types", address == 7, address + 1, 2, two, 2);
+        }
+    ck_assert_uint_eq(clr_problems_count(problems), 2);
+    ck_assert_uint_eq(clr_problems_at(problems, 0)->count, 200);
+    ck_assert_uint_eq(clr_problems_at(problems, 0)->length, 200);
+    ck_assert_str_eq(clr_problems_at(problems, 0)->message, "one 1");
+    ck_assert_uint_eq(clr_problems_at(problems, 1)->count, 200);
+    ck_assert_uint_eq(clr_problems_at(problems, 1)->address, 1);
+    ck_assert(clr_problems_incomplete(problems));
+    clr_problems_destroy(problems);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("base");
@@ -673,6 +759,10 @@ int main(void)
     tcase_add_loop_test(tests, utf8, 0, 11);
     tcase_add_test(tests, map);
     tcase_add_test(tests, cursor);
+    tcase_add_test(tests, searching);
+    tcase_add_test(tests, growing_array);
+    tcase_add_test(tests, arena_blocks_stay);
+    tcase_add_test(tests, a_problem_once);
     suite_add_tcase(suite, tests);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);

@@ -8,7 +8,7 @@
 #include <time.h>
 
 #include "base/alloc.h"
-#include "heap/dominators.h"
+#include "graph/dominators.h"
 
 struct graph {
     struct clr_edges edges;
@@ -167,8 +167,8 @@ START_TEST(shapes_by_hand)
 {
     /* A diamond with a tail; a cycle; a part that only a conservative root holds and that points
      * into the first. */
-    const uint32_t pairs[][2] = {{0, 1}, {0, 2}, {1, 3}, {2, 3}, {3, 4}, {4, 3}, {5, 6}, {6, 5},
-                                 {7, 3}, {7, 8}};
+    const uint32_t pairs[][2] = {{0, 1}, {0, 2}, {1, 3}, {2, 3}, {3, 4},
+                                 {4, 3}, {5, 6}, {6, 5}, {7, 3}, {7, 8}};
     const uint32_t first[] = {0}, second[] = {7, 0};
     struct clr_root_numbers roots = {first, 1, second, 2};
     struct graph g;

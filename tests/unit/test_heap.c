@@ -9,7 +9,7 @@
 #include "base/alloc.h"
 #include "clr_builder.h"
 #include "clr_builder_private.h"
-#include "heap/dump.h"
+#include "dump/dump.h"
 #include "runtime/loader.h"
 
 static const struct fake_options shapes[] = {

@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "heap/paths.h"
-#include "heap/typestats.h"
+#include "dump/paths.h"
+#include "dump/typestats.h"
 #include "heap_graph.h"
 #include "inspect/pathtree.h"
 

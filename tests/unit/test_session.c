@@ -302,9 +302,9 @@ static void copy_file(const char *from, const char *to)
 /* Cut where the runtime's variables begin: each table that needs them is an error, none is empty. */
 START_TEST(a_core_cut_before_its_runtime_says_so)
 {
-    static const char *const tables[] = {"threads",  "objects", "segments", "modules",
-                                         "types",    "roots",   "handles",  "native_codes",
-                                         "methods",  "statics"};
+    static const char *const tables[] = {"threads", "objects", "segments", "modules",
+                                         "types",   "roots",   "handles",  "native_codes",
+                                         "methods", "statics"};
     char path[] = "/tmp/clrdb-test-XXXXXX", sql[200];
     int file = mkstemp(path);
     ck_assert_int_ge(file, 0);

@@ -1,0 +1,526 @@
+/*
+ * One dump, and what has been built of it.
+ *
+ * Opening reads headers, notes, the descriptor and the runtime's threads, nothing that grows with
+ * the heap. Parts are built when a query first needs them:
+ *
+ *     RUNTIME   bound at open; here only the reason why it is not there
+ *     GC        segments and allocation contexts
+ *     INDEX     the walk                              needs GC
+ *     POSTINGS  objects by type                       needs INDEX
+ *     HANDLES   handles and finalizer queues          needs GC
+ *     REFS      decoded GCDescs, dependent edges      needs INDEX, HANDLES
+ *     REVERSE   slots by target                       needs REFS
+ *     ROOTS     what a GC marks from                  needs INDEX, HANDLES
+ *     REACH, DOMINATORS   over a forward graph that   needs REFS, ROOTS
+ *               is built for them and dropped
+ *     DOMINATED the dominator tree downwards          needs DOMINATORS
+ *
+ * A part is there or not: its problems are collected beside and join the dump's list only when it
+ * is built, so that a build that was interrupted or ran out of memory can be tried again and says
+ * nothing twice. A part that can never be built (a dump without its heap) keeps the reason.
+ */
+#include "dump/dump.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "runtime/loader.h"
+
+enum { DEFAULT_THREADS_MAX = 8 };
+
+static enum clr_status no_memory(struct clr_error *error)
+{
+    return clr_fail(error, CLR_NOMEM, 0, "out of memory");
+}
+
+/* Failures that would not come again if it were tried again. */
+static bool may_pass(enum clr_status status)
+{
+    return status == CLR_NOMEM || status == CLR_CANCELLED || status == CLR_IO;
+}
+
+static enum clr_status say_again(const struct clr_error *reason, struct clr_error *error)
+{
+    if (error && error->code == CLR_OK)
+        *error = *reason;
+    return reason->code;
+}
+
+unsigned clr_dump_threads(const struct clr_dump *dump)
+{
+    long online;
+    if (dump->options.threads != 0)
+        return dump->options.threads;
+    online = sysconf(_SC_NPROCESSORS_ONLN);
+    return online < 1 ? 1 : online > DEFAULT_THREADS_MAX ? DEFAULT_THREADS_MAX : (unsigned)online;
+}
+
+/* The runtime and its threads. A failure that is about this runtime is kept, not returned. */
+static enum clr_status open_runtime(struct clr_dump *dump, const struct clr_options *options,
+                                    struct clr_error *error)
+{
+    struct clr_descriptor *descriptor = NULL;
+    struct clr_error reason = {0};
+    enum clr_status status =
+        clr_descriptor_open(dump->process, options, dump->problems, &descriptor, &reason);
+    if (status == CLR_OK)
+        status =
+            clr_runtime_open(dump->process, descriptor, dump->problems, &dump->runtime, &reason);
+    if (status == CLR_OK && dump->runtime->contract[CLR_CONTRACT_THREAD])
+        status = clr_threads_read(dump->runtime, dump->problems, &dump->threads,
+                                  &dump->thread_count, &reason);
+    if (status == CLR_OK)
+        return CLR_OK;
+    if (dump->runtime && !may_pass(status)) { /* only the threads are not readable */
+        dump->no_threads = reason;
+        clr_problem_of(dump->problems, CLR_ERROR, "threads", 0, true, reason.address, 0, "%s",
+                       reason.text);
+        return CLR_OK;
+    }
+    if (may_pass(status) || status == CLR_NO_RUNTIME || status == CLR_MISUSE ||
+        status == CLR_NOT_FOUND)
+        return say_again(&reason, error);
+    dump->no_runtime = reason;
+    return CLR_OK;
+}
+
+enum clr_status clr_dump_open(const char *path, struct clr_options *options, struct clr_job *job,
+                              struct clr_dump **dump, struct clr_error *error)
+{
+    struct clr_options none = {0};
+    struct clr_dump *d = clr_alloc(1, sizeof *d);
+    enum clr_status status;
+    *dump = NULL;
+    if (!d || !(d->problems = clr_problems_create())) {
+        clr_free(d);
+        return no_memory(error);
+    }
+    status =
+        clr_process_open(path, options ? options : &none, job, d->problems, &d->process, error);
+    if (status == CLR_OK)
+        status = open_runtime(d, options ? options : &none, error);
+    if (status == CLR_OK && clr_problems_lost(d->problems))
+        status = no_memory(error);
+    if (status != CLR_OK) {
+        clr_dump_close(d); /* the options are still the caller's */
+        return status;
+    }
+    if (d->runtime)
+        d->built = CLR_PART_RUNTIME;
+    if (options) {
+        d->options = *options;
+        *options = none;
+    }
+    *dump = d;
+    return CLR_OK;
+}
+
+/* Bytes of the segments that the headers of the core announce, saved or not. */
+static uint64_t announced_bytes(const struct clr_process *process, const struct clr_gc *gc)
+{
+    const struct clr_region *regions;
+    size_t count = clr_process_regions(process, &regions);
+    uint64_t sum = 0;
+    for (size_t i = 0; i < count; i++) {
+        uint64_t end = regions[i].start + regions[i].size;
+        size_t low = 0, high = gc->segment_count;
+        while (low < high) { /* the first segment that ends behind the region's start */
+            size_t middle = low + (high - low) / 2;
+            if (gc->segments[middle].end <= regions[i].start)
+                low = middle + 1;
+            else
+                high = middle;
+        }
+        for (; low < gc->segment_count && gc->segments[low].start < end; low++) {
+            const struct clr_segment *s = &gc->segments[low];
+            uint64_t from = s->start > regions[i].start ? s->start : regions[i].start;
+            sum += (s->end < end ? s->end : end) - from;
+        }
+    }
+    return sum;
+}
+
+/* A core that was cut announces its heap and lacks bytes of it: what is there is served. One whose
+ * writer left the heap out has a page of it here and there, where stacks point: tables of such a
+ * heap would look like answers. */
+static enum clr_status require_heap(const struct clr_dump *dump, struct clr_error *error)
+{
+    uint64_t whole = 0, announced = announced_bytes(dump->process, dump->gc);
+    for (size_t i = 0; i < dump->gc->segment_count; i++)
+        whole += dump->gc->segments[i].end - dump->gc->segments[i].start;
+    if (dump->options.partial_heap || announced >= whole / 2)
+        return CLR_OK;
+    return clr_fail(
+        error, CLR_FAULT, 0,
+        "the heap is not in the dump: it has %llu of %llu bytes; take one with the heap "
+        "(createdump --withheap, dotnet-dump collect --type Heap), or attach with "
+        "option 'partial_heap' to see what there is",
+        (unsigned long long)announced, (unsigned long long)whole);
+}
+
+static enum clr_status build_gc(struct clr_dump *dump, struct clr_problems *problems,
+                                struct clr_job *job, struct clr_error *error)
+{
+    (void)job;
+    if (dump->no_gc.code != CLR_OK)
+        return say_again(&dump->no_gc, error);
+    struct clr_error reason = {0};
+    enum clr_status status = clr_gc_open(dump->runtime, problems, &dump->gc, &reason);
+    if (status == CLR_OK)
+        status = require_heap(dump, &reason);
+    if (status == CLR_OK)
+        return CLR_OK;
+    if (!may_pass(status)) {
+        dump->no_gc = reason;
+        clr_problems_merge(dump->problems, problems);
+    }
+    return say_again(&reason, error);
+}
+
+static enum clr_status build_index(struct clr_dump *dump, struct clr_problems *problems,
+                                   struct clr_job *job, struct clr_error *error)
+{
+    CLR_TRY(clr_process_check(dump->process, error));
+    return clr_heap_walk(dump->runtime, dump->gc, problems, job, &dump->heap, error);
+}
+
+static enum clr_status build_postings(struct clr_dump *dump, struct clr_problems *problems,
+                                      struct clr_job *job, struct clr_error *error)
+{
+    (void)problems;
+    return clr_heap_postings_build(dump->heap, job, error);
+}
+
+static void drop_gc(struct clr_dump *dump)
+{
+    clr_gc_close(dump->gc);
+    dump->gc = NULL;
+}
+
+static void drop_index(struct clr_dump *dump)
+{
+    clr_heap_close(dump->heap);
+    dump->heap = NULL;
+}
+
+static void drop_handles(struct clr_dump *dump)
+{
+    clr_free(dump->handles);
+    clr_free(dump->finalizers);
+    dump->handles = NULL;
+    dump->finalizers = NULL;
+    dump->handle_count = dump->finalizer_count = 0;
+}
+
+/* What this runtime does not describe is a problem, and the parts above do without. */
+static enum clr_status build_handles(struct clr_dump *dump, struct clr_problems *problems,
+                                     struct clr_job *job, struct clr_error *error)
+{
+    struct clr_error reason = {0};
+    (void)job;
+    enum clr_status status = clr_handles_read(dump->runtime, dump->gc, problems, &dump->handles,
+                                              &dump->handle_count, &reason);
+    if (may_pass(status))
+        return say_again(&reason, error);
+    if (status != CLR_OK) {
+        dump->no_handles = reason;
+        clr_problem_of(problems, CLR_ERROR, "handles", 0, true, reason.address, 0, "%s",
+                       reason.text);
+    }
+    clr_error_clear(&reason);
+    status = clr_finalizers_read(dump->runtime, dump->gc, problems, &dump->finalizers,
+                                 &dump->finalizer_count, &reason);
+    if (may_pass(status))
+        return say_again(&reason, error);
+    if (status != CLR_OK) {
+        dump->no_finalizers = reason;
+        clr_problem_of(problems, CLR_ERROR, "finalizer_queue", 0, true, reason.address, 0, "%s",
+                       reason.text);
+    }
+    return CLR_OK;
+}
+
+static void drop_refs(struct clr_dump *dump)
+{
+    clr_ref_map_destroy(dump->refs);
+    dump->refs = NULL;
+}
+
+static enum clr_status build_refs(struct clr_dump *dump, struct clr_problems *problems,
+                                  struct clr_job *job, struct clr_error *error)
+{
+    return clr_ref_map_create(dump->heap, dump->runtime, dump->gc, dump->handles,
+                              dump->handle_count, problems, job, &dump->refs, error);
+}
+
+static void drop_links(struct clr_dump *dump)
+{
+    clr_links_destroy(dump->links);
+    dump->links = NULL;
+}
+
+/* Straight into the dump's list, which tells each once, whichever part meets it first. */
+static void tell_strays(struct clr_dump *dump, const struct clr_strays *strays)
+{
+    for (size_t i = 0; i < strays->count; i++)
+        clr_dump_stray(dump, strays->rows[i].slot, strays->rows[i].value, strays->rows[i].length);
+}
+
+static enum clr_status build_links(struct clr_dump *dump, struct clr_problems *problems,
+                                   struct clr_job *job, struct clr_error *error)
+{
+    (void)problems;
+    CLR_TRY(clr_links_build(dump->refs, job, &dump->links, error));
+    tell_strays(dump, &dump->links->strays);
+    return CLR_OK;
+}
+
+static void drop_roots(struct clr_dump *dump)
+{
+    clr_roots_destroy(dump->roots);
+    dump->roots = NULL;
+}
+
+static enum clr_status build_roots(struct clr_dump *dump, struct clr_problems *problems,
+                                   struct clr_job *job, struct clr_error *error)
+{
+    struct clr_root_sources sources = {.runtime = dump->runtime,
+                                       .heap = dump->heap,
+                                       .gc = dump->gc,
+                                       .threads = dump->threads,
+                                       .thread_count = dump->thread_count,
+                                       .handles = dump->handles,
+                                       .handle_count = dump->handle_count,
+                                       .finalizers = dump->finalizers,
+                                       .finalizer_count = dump->finalizer_count,
+                                       .no_conservative = dump->options.no_conservative_roots,
+                                       .problems = problems};
+    return clr_roots_read(&sources, job, &dump->roots, error);
+}
+
+static enum clr_status build_forward(struct clr_dump *dump, enum clr_with_slots with_slots,
+                                     struct clr_job *job, struct clr_forward **forward,
+                                     struct clr_error *error)
+{
+    CLR_TRY(clr_forward_build(dump->refs, dump->roots->static_arrays,
+                              dump->roots->static_array_count, with_slots, job, forward, error));
+    tell_strays(dump, &(*forward)->strays);
+    return CLR_OK;
+}
+
+static void drop_reach(struct clr_dump *dump)
+{
+    clr_reach_deinit(&dump->reach);
+}
+
+static enum clr_status build_reach(struct clr_dump *dump, struct clr_problems *problems,
+                                   struct clr_job *job, struct clr_error *error)
+{
+    struct clr_forward *forward;
+    (void)problems;
+    CLR_TRY(build_forward(dump, CLR_WITH_SLOTS, job, &forward, error));
+    enum clr_status status = clr_reach_build(
+        forward, dump->roots->precise, dump->roots->precise_count, dump->roots->conservative,
+        dump->roots->conservative_count, job, &dump->reach, error);
+    clr_forward_destroy(forward);
+    return status;
+}
+
+static void drop_dominators(struct clr_dump *dump)
+{
+    clr_dominators_deinit(&dump->dominators);
+}
+
+struct sizing {
+    const struct clr_ref_map *refs;
+    struct clr_job *job;
+    enum clr_status status;
+    struct clr_error *error;
+};
+
+static void fill_sizes(void *context, uint64_t *out)
+{
+    struct sizing *sizing = context;
+    sizing->status = clr_heap_sizes(sizing->refs, sizing->job, out, sizing->error);
+}
+
+static uint32_t *numbers_of(const struct clr_root_object *roots, size_t count)
+{
+    uint32_t *numbers = clr_alloc(count, sizeof *numbers);
+    for (size_t i = 0; numbers && i < count; i++)
+        numbers[i] = roots[i].number;
+    return numbers;
+}
+
+static enum clr_status build_dominators(struct clr_dump *dump, struct clr_problems *problems,
+                                        struct clr_job *job, struct clr_error *error)
+{
+    struct clr_forward *forward;
+    (void)problems;
+    CLR_TRY(build_forward(dump, CLR_WITHOUT_SLOTS, job, &forward, error));
+    uint32_t *first = numbers_of(dump->roots->precise, dump->roots->precise_count);
+    uint32_t *second = numbers_of(dump->roots->conservative, dump->roots->conservative_count);
+    struct clr_root_numbers roots = {first, dump->roots->precise_count, second,
+                                     dump->roots->conservative_count};
+    struct sizing sizing = {.refs = dump->refs, .job = job, .error = error};
+    enum clr_status status = first && second
+                                 ? clr_dominators_build(&forward->edges, &roots, fill_sizes,
+                                                        &sizing, job, &dump->dominators, error)
+                                 : no_memory(error);
+    if (status == CLR_OK)
+        status = sizing.status; /* on failure the part is dropped again */
+    clr_free(first);
+    clr_free(second);
+    clr_forward_destroy(forward);
+    return status;
+}
+
+static void drop_dominated(struct clr_dump *dump)
+{
+    clr_dominated_deinit(&dump->dominated);
+}
+
+static enum clr_status build_dominated(struct clr_dump *dump, struct clr_problems *problems,
+                                       struct clr_job *job, struct clr_error *error)
+{
+    (void)problems;
+    return clr_dominated_build(&dump->dominators, job, &dump->dominated, error);
+}
+
+enum {
+    NEEDS_INDEX = CLR_PART_RUNTIME | CLR_PART_GC | CLR_PART_INDEX,
+    NEEDS_REFS = NEEDS_INDEX | CLR_PART_HANDLES | CLR_PART_REFS,
+};
+
+/* In the order in which they are built. DROP undoes a build whose problems could not be kept. */
+static const struct part {
+    unsigned bit, needs;
+    enum clr_status (*build)(struct clr_dump *dump, struct clr_problems *problems,
+                             struct clr_job *job, struct clr_error *error);
+    void (*drop)(struct clr_dump *dump);
+} parts[] = {
+    {CLR_PART_GC, CLR_PART_RUNTIME, build_gc, drop_gc},
+    {CLR_PART_INDEX, CLR_PART_GC | CLR_PART_RUNTIME, build_index, drop_index},
+    {CLR_PART_POSTINGS, NEEDS_INDEX, build_postings, NULL},
+    {CLR_PART_HANDLES, CLR_PART_GC | CLR_PART_RUNTIME, build_handles, drop_handles},
+    {CLR_PART_REFS, NEEDS_INDEX | CLR_PART_HANDLES, build_refs, drop_refs},
+    {CLR_PART_REVERSE, NEEDS_REFS, build_links, drop_links},
+    {CLR_PART_ROOTS, NEEDS_INDEX | CLR_PART_HANDLES, build_roots, drop_roots},
+    {CLR_PART_REACH, NEEDS_REFS | CLR_PART_ROOTS, build_reach, drop_reach},
+    {CLR_PART_DOMINATORS, NEEDS_REFS | CLR_PART_ROOTS, build_dominators, drop_dominators},
+    {CLR_PART_DOMINATED, NEEDS_REFS | CLR_PART_ROOTS | CLR_PART_DOMINATORS, build_dominated,
+     drop_dominated},
+};
+enum { PART_COUNT = sizeof parts / sizeof *parts };
+
+void clr_dump_close(struct clr_dump *dump)
+{
+    if (!dump)
+        return;
+    if (dump->above_free)
+        dump->above_free(dump->above);
+    for (size_t i = PART_COUNT; i-- > 0;)
+        if (parts[i].drop)
+            parts[i].drop(dump);
+    clr_map_deinit(&dump->strays);
+    clr_free(dump->module_types);
+    if (dump->field_paths_free)
+        dump->field_paths_free(dump->field_paths);
+    if (dump->layouts_free)
+        dump->layouts_free(dump->layouts);
+    if (dump->type_index_free)
+        dump->type_index_free(dump->type_index);
+    clr_free(dump->threads);
+    clr_runtime_close(dump->runtime);
+    clr_process_close(dump->process);
+    clr_problems_destroy(dump->problems);
+    clr_options_deinit(&dump->options);
+    clr_free(dump);
+}
+
+static enum clr_status build(struct clr_dump *dump, const struct part *part, struct clr_job *job,
+                             struct clr_error *error)
+{
+    struct clr_problems *found = clr_problems_create();
+    enum clr_status status;
+    if (!found)
+        return no_memory(error);
+    status = part->build(dump, found, job, error);
+    if (status == CLR_OK && clr_problems_lost(found))
+        status = no_memory(error);
+    if (status == CLR_OK) {
+        clr_problems_merge(dump->problems, found);
+        dump->built |= part->bit;
+    } else if (part->drop) {
+        part->drop(dump);
+    }
+    clr_problems_destroy(found);
+    return status;
+}
+
+enum clr_status clr_dump_need(struct clr_dump *dump, unsigned wanted, struct clr_job *job,
+                              struct clr_error *error)
+{
+    struct clr_job own = {0};
+    if (!job)
+        job = &own;
+    if (job->threads == 0)
+        job->threads = clr_dump_threads(dump);
+    for (size_t i = 0; i < PART_COUNT; i++)
+        if (wanted & parts[i].bit)
+            wanted |= parts[i].needs;
+    wanted &= ~dump->built;
+    if (wanted & CLR_PART_RUNTIME)
+        return say_again(&dump->no_runtime, error);
+    for (size_t i = 0; i < PART_COUNT; i++)
+        if (wanted & parts[i].bit) {
+            CLR_TRY(build(dump, &parts[i], job, error));
+            wanted &= ~parts[i].bit;
+        }
+    if (wanted != 0)
+        return clr_fail(error, CLR_UNSUPPORTED, 0,
+                        "part 0x%x of the dump's heap is not built by this version", wanted);
+    return CLR_OK;
+}
+
+void clr_dump_stray(struct clr_dump *dump, uint64_t slot, uint64_t value, uint64_t length)
+{
+    uint64_t met;
+    if (clr_map_get(&dump->strays, slot, &met))
+        return;
+    clr_map_put(&dump->strays, slot, 1); /* without memory it may be told twice */
+    if (value != 0)
+        clr_problem_of(dump->problems, CLR_ERROR, "refs", 0, true, slot, dump->runtime->word,
+                       "slot 0x%llx holds 0x%llx, where no object starts: no row of refs",
+                       (unsigned long long)slot, (unsigned long long)value);
+    else
+        clr_problem_of(dump->problems, CLR_ERROR, "refs", 0, true, slot, length,
+                       "references from 0x%llx on are not saved in the dump",
+                       (unsigned long long)slot);
+}
+
+enum clr_status clr_dump_types(struct clr_dump *dump, struct clr_job *job, const uint64_t **types,
+                               size_t *count, struct clr_error *error)
+{
+    struct clr_error reason = {0};
+    CLR_TRY(clr_dump_need(dump, CLR_PART_RUNTIME, job, error));
+    enum clr_status status = clr_dump_need(dump, NEEDS_INDEX, job, &reason);
+    if (status == CLR_OK)
+        return clr_heap_types(dump->heap, dump->runtime, types, count, error);
+    if (may_pass(status))
+        return say_again(&reason, error);
+    if (!dump->module_types) {
+        const struct clr_module *const *modules;
+        size_t module_count; /* without the list of modules there is nothing to go by */
+        CLR_TRY(clr_modules(dump->runtime, &modules, &module_count, error));
+        CLR_TRY(clr_types_list(NULL, dump->runtime, &dump->module_types, &dump->module_type_count,
+                               error));
+        clr_problem(dump->problems, CLR_WARNING, "types", 0, 0,
+                    "types that only objects would show are not listed: %s", reason.text);
+    }
+    *types = dump->module_types;
+    *count = dump->module_type_count;
+    return CLR_OK;
+}

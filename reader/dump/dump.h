@@ -1,0 +1,99 @@
+/*
+ * clr_dump = process + the chosen runtime + the heap + what has been built so far + problems.
+ * Belongs to one connection.
+ *
+ * Parts are bits, not stages: what a query needs is built on first use, once, and kept.
+ */
+#ifndef CLR_DUMP_DUMP_H
+#define CLR_DUMP_DUMP_H
+
+#include "core/process.h"
+#include "graph/dominators.h"
+#include "graph/domtree.h"
+#include "heap/heap.h"
+#include "graph/links.h"
+#include "graph/reach.h"
+#include "graph/refs.h"
+#include "graph/roots.h"
+#include "runtime/gc.h"
+#include "runtime/runtime.h"
+#include "runtime/thread.h"
+
+enum clr_part_bit {
+    CLR_OPEN = 0,
+    CLR_PART_RUNTIME = 1,     /* a runtime was found and its contracts are bound */
+    CLR_PART_GC = 2,          /* heaps and segments are read */
+    CLR_PART_INDEX = 4,       /* the walk: object index, statistics, problems, list of all types */
+    CLR_PART_POSTINGS = 8,    /* objects by type */
+    CLR_PART_REVERSE = 16,    /* slots by target */
+    CLR_PART_REACH = 32,      /* distance from a root, and the edge that leads there */
+    CLR_PART_DOMINATORS = 64, /* dominators and retained sizes */
+    CLR_PART_HANDLES = 128,   /* handles and finalizer queues */
+    CLR_PART_REFS = 256,      /* GCDescs decoded, edges outside of objects */
+    CLR_PART_ROOTS = 512,
+    CLR_PART_DOMINATED = 1024, /* the dominator tree downwards */
+};
+
+struct clr_dump {
+    struct clr_process *process;
+    struct clr_runtime *runtime;
+    struct clr_problems *problems;
+    struct clr_options options;
+    struct clr_thread *threads;
+    size_t thread_count;
+    struct clr_gc *gc;
+    struct clr_heap *heap;
+    struct clr_handle *handles; /* HANDLES */
+    size_t handle_count;
+    struct clr_finalizable *finalizers;
+    size_t finalizer_count;
+    struct clr_ref_map *refs;         /* REFS */
+    struct clr_links *links;          /* REVERSE */
+    struct clr_roots *roots;          /* ROOTS */
+    struct clr_reach reach;           /* REACH */
+    struct clr_dominators dominators; /* DOMINATORS */
+    struct clr_dominated dominated;   /* DOMINATED */
+    struct clr_map strays;            /* slots of refs that were reported */
+    /* What layers above heap keep with the dump; clr_dump_close frees it with the given function.
+     */
+    struct clr_field_paths *field_paths;
+    void (*field_paths_free)(struct clr_field_paths *);
+    struct clr_type_index *type_index;
+    void (*type_index_free)(struct clr_type_index *);
+    struct clr_layouts *layouts;
+    void (*layouts_free)(struct clr_layouts *);
+    uint64_t *module_types; /* clr_dump_types without a heap; NULL: not asked for */
+    size_t module_type_count;
+    unsigned built;                             /* parts */
+    struct clr_error no_runtime, no_gc;         /* why, when these could not be opened */
+    struct clr_error no_threads;                /* the same; THREADS is then empty */
+    struct clr_error no_handles, no_finalizers; /* the same, once HANDLES is built */
+    /* What the layer above keeps with the dump; clr_dump_close calls above_free(above) first. */
+    void *above;
+    void (*above_free)(void *above);
+};
+
+/* Opens the process and its runtime. A core without .NET is an error; a core whose runtime cannot
+ * be served opens, and tables of the runtime say why. Takes over OPTIONS' memory on success. */
+enum clr_status clr_dump_open(const char *path, struct clr_options *options, struct clr_job *job,
+                              struct clr_dump **dump, struct clr_error *error);
+void clr_dump_close(struct clr_dump *dump);
+
+/* Workers for a build: what the options say, else as many as there are processors, 8 at most. */
+unsigned clr_dump_threads(const struct clr_dump *dump);
+
+/* Builds the PARTS that are missing, in order. A cancelled or failed build leaves nothing behind
+ * and can be tried again. JOB may be NULL; threads of 0 become clr_dump_threads. */
+enum clr_status clr_dump_need(struct clr_dump *dump, unsigned parts, struct clr_job *job,
+                              struct clr_error *error);
+
+/* All types; sorted, live with the dump. Walks the heap; where the dump does not have it, the list
+ * is that of the modules alone, and a problem says so. */
+enum clr_status clr_dump_types(struct clr_dump *dump, struct clr_job *job, const uint64_t **types,
+                               size_t *count, struct clr_error *error);
+
+/* Reports a slot that holds no object, or bytes of an object that are not saved (VALUE 0): once a
+ * slot, however often it is met. Connection's thread. */
+void clr_dump_stray(struct clr_dump *dump, uint64_t slot, uint64_t value, uint64_t length);
+
+#endif
