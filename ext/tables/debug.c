@@ -244,23 +244,12 @@ static enum clr_status start_vars(struct clr_cursor *base, const struct clr_quer
     return next_var(base, error);
 }
 
-/* 'rbx': registers are numbered as the machine's encoding does. */
 static void put_register(const struct clr_dump *dump, uint32_t number, struct clr_text *text)
 {
-    enum { MACHINE_X86 = 3, MACHINE_X64 = 62, MACHINE_ARM64 = 183 };
-    static const char *const x64[] = {"rax", "rcx", "rdx", "rbx", "rsp", "rbp", "rsi", "rdi"};
-    static const char *const x86[] = {"eax", "ecx", "edx", "ebx", "esp", "ebp", "esi", "edi"};
-    uint16_t machine = clr_process_info(dump->process)->machine;
-    if (machine == MACHINE_X64 && number < 8)
-        clr_text_put(text, x64[number]);
-    else if (machine == MACHINE_X86 && number < 8)
-        clr_text_put(text, x86[number]);
-    else if (machine == MACHINE_X64 && number < 16)
-        clr_text_format(text, "r%u", number);
-    else if (machine == MACHINE_ARM64 && number < 29)
-        clr_text_format(text, "x%u", number);
-    else if (machine == MACHINE_ARM64 && number < 33)
-        clr_text_put(text, (const char *const[]){"fp", "lr", "sp", "pc"}[number - 29]);
+    const struct clr_arch *cpu = clr_process_info(dump->process)->cpu;
+    const struct clr_register *found = clr_arch_register(cpu, number);
+    if (found)
+        clr_text_put(text, found->role ? found->role : found->name);
     else
         clr_text_format(text, "reg%u", number);
 }

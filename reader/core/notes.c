@@ -7,7 +7,7 @@
  *     si_signo         0       0     int
  *     pr_cursig       12      12     short
  *     pr_pid          32      24     int: the thread's id
- *     pr_reg         112      72     the registers, one word each, in the order of `machines`
+ *     pr_reg         112      72     the registers, one word each, in the order of clr_arch.registers
  *   NT_PRPSINFO    64-bit: 136 bytes; 32-bit: 124 (16-bit user ids) or 128
  *     pr_pid          24      12 or 16
  *     pr_fname        40      28 or 32   16 characters
@@ -34,42 +34,6 @@
 
 /* --- Layouts ---------------------------------------------------------------------------------- */
 
-struct machine {
-    uint16_t number; /* e_machine */
-    uint8_t word_size;
-    const char *arch;
-    uint8_t sp, ip; /* numbers of registers */
-    uint8_t register_count;
-    const char *const *names;
-};
-
-static const char *const names_x64[] = {
-    "r15",    "r14", "r13", "r12",     "rbp",     "rbx", "r11",      "r10", "r9",
-    "r8",     "rax", "rcx", "rdx",     "rsi",     "rdi", "orig_rax", "rip", "cs",
-    "eflags", "rsp", "ss",  "fs_base", "gs_base", "ds",  "es",       "fs",  "gs",
-};
-static const char *const names_arm64[] = {
-    "x0",  "x1",  "x2",  "x3",  "x4",  "x5",  "x6",  "x7",  "x8",  "x9",     "x10", "x11",
-    "x12", "x13", "x14", "x15", "x16", "x17", "x18", "x19", "x20", "x21",    "x22", "x23",
-    "x24", "x25", "x26", "x27", "x28", "x29", "x30", "sp",  "pc",  "pstate",
-};
-static const char *const names_x86[] = {
-    "ebx", "ecx", "edx",      "esi", "edi", "ebp",    "eax", "ds", "es",
-    "fs",  "gs",  "orig_eax", "eip", "cs",  "eflags", "esp", "ss",
-};
-static const char *const names_arm[] = {
-    "r0", "r1",  "r2",  "r3",  "r4", "r5", "r6", "r7",   "r8",
-    "r9", "r10", "r11", "r12", "sp", "lr", "pc", "cpsr", "orig_r0",
-};
-
-#define REGISTERS(names) (uint8_t)(sizeof(names) / sizeof *(names)), names
-static const struct machine machines[] = {
-    {EM_X86_64, 8, "x64", 19, 16, REGISTERS(names_x64)},
-    {EM_AARCH64, 8, "arm64", 31, 32, REGISTERS(names_arm64)},
-    {EM_386, 4, "x86", 15, 12, REGISTERS(names_x86)},
-    {EM_ARM, 4, "arm", 13, 15, REGISTERS(names_arm)},
-};
-
 /* Offsets within NT_PRSTATUS, by word size. */
 struct prstatus {
     uint8_t word_size, signal, current_signal, pid, registers;
@@ -84,28 +48,19 @@ enum { NAME_SIZE = 16, ARGUMENTS_SIZE = 80 };
 static const struct prpsinfo prpsinfo_layouts[] = {
     {136, 24, 40, 56}, {124, 12, 28, 44}, {128, 16, 32, 48}};
 
-static const struct machine *machine_of(uint16_t number, uint8_t word_size)
-{
-    for (size_t i = 0; i < sizeof machines / sizeof *machines; i++)
-        if (machines[i].number == number && machines[i].word_size == word_size)
-            return &machines[i];
-    return NULL;
-}
-
 const char *clr_register_name(const struct clr_process *process, uint32_t number)
 {
-    const struct machine *machine = machine_of(process->info.machine, process->info.word_size);
-    return machine && number < machine->register_count ? machine->names[number] : NULL;
+    const struct clr_arch *cpu = process->info.cpu;
+    return cpu && number < cpu->register_count ? cpu->registers[number].name : NULL;
 }
 
 /* --- Decoding --------------------------------------------------------------------------------- */
 
-enum { MAX_PAGE = 1 << 20 };
+enum { ANY_PAGE = 0x1ff000 }; /* 4 KiB to 1 MiB: of a machine that is not known */
 
 struct reader {
     struct clr_process *process;
     struct clr_problems *problems;
-    const struct machine *machine;
     bool auxv_before_threads, file_before_threads;
     uint64_t file_unit; /* of NT_FILE, 0 if there was none */
     int32_t siginfo_signal;
@@ -130,13 +85,13 @@ static enum clr_status read_thread(struct reader *reader, const struct clr_note 
                                    struct clr_error *error)
 {
     struct clr_process *process = reader->process;
-    const struct machine *machine = reader->machine;
-    if (!machine) {
+    const struct clr_arch *cpu = process->info.cpu;
+    if (!cpu) {
         reader->undecoded++;
         return CLR_OK;
     }
-    const struct prstatus *layout = &prstatus_layouts[machine->word_size == 8 ? 0 : 1];
-    struct clr_os_thread thread = {.register_count = machine->register_count};
+    const struct prstatus *layout = &prstatus_layouts[cpu->word_size == 8 ? 0 : 1];
+    struct clr_os_thread thread = {.register_count = cpu->register_count};
     struct clr_bytes b = bytes_of(reader, note);
     clr_bytes_seek(&b, layout->signal);
     int32_t signal = (int32_t)clr_bytes_u32(&b);
@@ -148,9 +103,9 @@ static enum clr_status read_thread(struct reader *reader, const struct clr_note 
     thread.os_id = clr_bytes_u32(&b);
     clr_bytes_seek(&b, layout->registers);
     for (uint32_t i = 0; i < thread.register_count; i++)
-        thread.registers[i] = clr_bytes_word(&b, machine->word_size);
-    thread.sp = thread.registers[machine->sp];
-    thread.ip = thread.registers[machine->ip];
+        thread.registers[i] = clr_bytes_word(&b, cpu->word_size);
+    thread.sp = thread.registers[cpu->sp];
+    thread.ip = thread.registers[cpu->ip];
     if (b.bad) {
         reader->undecoded++;
         return CLR_OK;
@@ -382,12 +337,11 @@ enum clr_status clr_notes_read(struct clr_process *process, struct clr_problems 
                                struct clr_error *error)
 {
     struct clr_process_info *info = &process->info;
-    struct reader reader = {.process = process,
-                            .problems = problems,
-                            .machine = machine_of(info->machine, info->word_size)};
+    struct reader reader = {.process = process, .problems = problems};
     uint64_t lost;
-    if (reader.machine) {
-        info->arch = reader.machine->arch;
+    info->cpu = clr_arch_find(info->machine, info->word_size);
+    if (info->cpu) {
+        info->arch = info->cpu->name;
     } else {
         char text[32];
         snprintf(text, sizeof text, "machine %u", info->machine);
@@ -399,8 +353,8 @@ enum clr_status clr_notes_read(struct clr_process *process, struct clr_problems 
     if (reader.file_unit > 1)
         info->page_size = reader.file_unit;
     clr_process_auxv(process, AT_PAGESZ, &info->page_size);
-    if (info->page_size < CLR_PAGE || info->page_size > MAX_PAGE ||
-        (info->page_size & (info->page_size - 1)) != 0)
+    if ((info->page_size & (info->page_size - 1)) != 0 ||
+        (info->page_size & (info->cpu ? info->cpu->page_sizes : ANY_PAGE)) == 0)
         info->page_size = CLR_PAGE;
     info->writer = writer_of(&reader);
     find_signal(&reader);

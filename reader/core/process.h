@@ -17,6 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "arch/arch.h"
 #include "base/error.h"
 #include "base/job.h"
 #include "base/problems.h"
@@ -37,11 +38,12 @@ void clr_process_close(struct clr_process *process);
 /* What the headers and notes say. Texts live with the process; NULL if not known. */
 struct clr_process_info {
     const char *path;
-    uint64_t file_size; /* of the core; of a compressed one as it is unpacked */
-    uint16_t machine;   /* e_machine: 62 x86-64, 183 arm64, 40 arm, 3 x86 */
-    const char *arch;   /* 'x64', 'arm64', 'arm', 'x86', else 'machine N' */
-    uint8_t word_size;  /* 4 or 8 */
-    bool swapped;       /* the other byte order than this machine's */
+    uint64_t file_size;         /* of the core; of a compressed one as it is unpacked */
+    uint16_t machine;           /* e_machine: 62 x86-64, 183 arm64, 40 arm, 3 x86 */
+    const char *arch;           /* 'x64', 'arm64', 'arm', 'x86', else 'machine N' */
+    const struct clr_arch *cpu; /* what is known of the machine; NULL: nothing */
+    uint8_t word_size;          /* 4 or 8 */
+    bool swapped;               /* the other byte order than this machine's */
     enum clr_writer writer;
     uint32_t process_id;    /* 0: not known */
     const char *command;    /* NT_PRPSINFO's arguments, else its name */

@@ -78,16 +78,6 @@ bool clr_file_symbol(const struct clr_process *process, const struct clr_image *
 
 /* --- Relocated data --------------------------------------------------------------------------- */
 
-static const struct {
-    uint16_t machine;
-    uint32_t relative; /* the relocation type that adds the bias, and nothing else */
-} relative_types[] = {
-    {EM_X86_64, R_X86_64_RELATIVE},
-    {EM_AARCH64, R_AARCH64_RELATIVE},
-    {EM_386, R_386_RELATIVE},
-    {EM_ARM, R_ARM_RELATIVE},
-};
-
 /* Bytes [start, start + size) of the image, by p_vaddr, that are being relocated. */
 struct patch {
     const struct clr_process *process;
@@ -95,7 +85,7 @@ struct patch {
     uint64_t start;
     uint8_t *out;
     size_t size;
-    uint32_t relative;
+    uint32_t relative; /* the relocation type that adds the bias, and nothing else */
 };
 
 static bool touches(const struct patch *patch, uint64_t place)
@@ -204,18 +194,12 @@ bool clr_file_relocated(const struct clr_process *process, const struct clr_imag
     struct clr_bytes rela, rel, relr, jumps;
     struct clr_elf_view view = disk_view(&patch.disk);
     uint64_t kind = 0;
-    bool known = false;
-    if (!has_elf_file(process, image) || address < image->bias)
+    if (!has_elf_file(process, image) || address < image->bias || !process->info.cpu)
         return false;
-    for (size_t i = 0; i < sizeof relative_types / sizeof *relative_types; i++) {
-        if (relative_types[i].machine == process->info.machine) {
-            patch.relative = relative_types[i].relative;
-            known = true;
-        }
-    }
+    patch.relative = process->info.cpu->relative_relocation;
     patch.start = address - image->bias;
     const uint8_t *bytes = disk_bytes(&patch.disk, patch.start, size);
-    if (!known || !bytes || !find_table(&patch, DT_RELA, DT_RELASZ, &rela) ||
+    if (!bytes || !find_table(&patch, DT_RELA, DT_RELASZ, &rela) ||
         !find_table(&patch, DT_REL, DT_RELSZ, &rel) ||
         !find_table(&patch, DT_RELR, DT_RELRSZ, &relr) ||
         !find_table(&patch, DT_JMPREL, DT_PLTRELSZ, &jumps))

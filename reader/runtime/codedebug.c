@@ -169,8 +169,8 @@ enum clr_status clr_code_variables(struct clr_runtime *runtime, const struct clr
                                    struct clr_debug_blob *blob, struct clr_variables *variables,
                                    struct clr_error *error)
 {
-    enum { MACHINE_X86 = 3 };
-    uint32_t scale = clr_process_info(runtime->process)->machine == MACHINE_X86 ? 4 : 1;
+    const struct clr_arch *cpu = clr_process_info(runtime->process)->cpu;
+    uint32_t scale = cpu ? cpu->variable_scale : 1;
     bool found;
     variables->count = 0;
     CLR_TRY(clr_debug_open(runtime, code, blob, &found, error));

@@ -13,11 +13,9 @@
  *                        ThisPointerRetBuf a ThisPtrRetBufPrecodeData with .MethodDesc
  *   a fixup's            FixupPrecodeData.MethodDesc
  *
- * Runtimes that do not describe them (8, 9) have the same templates on x64 with a smaller page,
- * and the instruction itself says where the data is:
- *   stub    4c 8b 15 d32  mov r10, [rip + d32]: the MethodDesc    ff 25 d32  jmp [rip + d32]
- *   fixup   ff 25 d32     jmp [rip + d32]   4c 8b 15 d32  mov r10, [rip + d32]: the MethodDesc
- * Whatever is found must be a MethodDesc that proves itself.
+ * Runtimes that do not describe them (8, 9) have the same templates with a smaller page, and the
+ * instructions themselves say where the data is (clr_arch.method_cell).
+ * Whatever is found must be a valid MethodDesc.
  *
  * Knowledge: the runtime's docs/design/datacontracts/PrecodeStubs.md, precode.h, thunktemplates.S.
  */
@@ -29,9 +27,6 @@
 
 enum {
     TEMPLATE_MAX = 24, /* bytes of a template that the descriptor gives */
-    MACHINE_X64 = 62,
-    MOVE_SIZE = 7,
-    JUMP_SIZE = 6, /* of the instructions, with their displacement */
 };
 
 #define AT(m) offsetof(struct clr_precode_layout, m)
@@ -114,29 +109,30 @@ static bool described_precode(const struct clr_runtime *runtime, uint64_t entry,
            is_method(runtime, *method);
 }
 
-/* The word that 'mov r10, [rip + d32]' at ADDRESS loads. */
-static bool loaded_word(const struct clr_runtime *runtime, uint64_t address, uint64_t *value)
+/* The word in the cell that CELL, one of the machine's decoders, finds for the code at ENTRY. */
+static bool decode(const struct clr_runtime *runtime, uint64_t entry,
+                   bool (*cell)(const uint8_t *, size_t, int64_t *), uint64_t *value)
 {
-    static const uint8_t opcode[] = {0x4c, 0x8b, 0x15};
-    uint8_t code[MOVE_SIZE];
-    if (!clr_read(runtime->process, address, code, sizeof code) ||
-        memcmp(code, opcode, sizeof opcode) != 0)
-        return false;
-    uint32_t distance =
-        code[3] | (uint32_t)code[4] << 8 | (uint32_t)code[5] << 16 | (uint32_t)code[6] << 24;
-    return clr_read_word(runtime->process,
-                         address + MOVE_SIZE + (uint64_t)(int64_t)(int32_t)distance, value);
+    uint8_t code[CLR_PRECODE_MAX];
+    size_t size = sizeof code;
+    int64_t distance;
+    while (size != 0 && !clr_read(runtime->process, entry, code, size))
+        size--;
+    return cell && cell(code, size, &distance) &&
+           clr_read_word(runtime->process, entry + (uint64_t)distance, value);
+}
+
+uint64_t clr_precode_target(const struct clr_runtime *runtime, uint64_t entry)
+{
+    const struct clr_arch *cpu = clr_process_info(runtime->process)->cpu;
+    uint64_t target;
+    return cpu && decode(runtime, entry, cpu->target_cell, &target) ? target : entry;
 }
 
 static bool decoded_precode(const struct clr_runtime *runtime, uint64_t entry, uint64_t *method)
 {
-    uint8_t code[2];
-    if (clr_process_info(runtime->process)->machine != MACHINE_X64 ||
-        !clr_read(runtime->process, entry, code, sizeof code))
-        return false;
-    if (code[0] == 0xff && code[1] == 0x25)
-        return loaded_word(runtime, entry + JUMP_SIZE, method) && is_method(runtime, *method);
-    return loaded_word(runtime, entry, method) && is_method(runtime, *method);
+    const struct clr_arch *cpu = clr_process_info(runtime->process)->cpu;
+    return cpu && decode(runtime, entry, cpu->method_cell, method) && is_method(runtime, *method);
 }
 
 bool clr_precode_method(const struct clr_runtime *runtime, uint64_t entry, uint64_t *method)

@@ -22,10 +22,7 @@
  *
  * A method is one runtime function and those of its funclets, one behind the other; its cold part,
  * if it was split off, is another such row. How long it is, the GC information tells, which
- * follows the unwind information of its first function:
- *   x64    4 bytes + 2 for each unwind code, rounded up to 4, + 4 (personality routine)
- *   arm64  one or two words of header, words for epilogs (where bit 21 is clear), unwind words,
- *          + 4
+ * follows the unwind information of its first function, whose form is the machine's (arch/).
  *
  * NativeArray (debug section): varint: count << 2 | log2 of the width of index entries; the index:
  * one entry for each 16 elements, the distance from the index to a tree; a tree's nodes are
@@ -45,8 +42,6 @@
 #include "base/bytes.h"
 
 enum {
-    MACHINE_X64 = 62,
-    MACHINE_ARM64 = 183,
     SECTION_DEBUG = 105,
     SECTIONS_MAX = 256,
     KEYS_FREE = 2, /* keys below are no keys */
@@ -363,42 +358,36 @@ bool clr_r2r_function(const struct clr_runtime *runtime, const struct clr_r2r *i
            begin == rva;
 }
 
+/* The first SIZE constant bytes at ADDRESS, or as many as there are: what lies in the last bytes of
+ * a page may be all. */
+static size_t read_some(const struct clr_runtime *runtime, uint64_t address, uint8_t *bytes,
+                        size_t size)
+{
+    while (size != 0 && !clr_read_constant(runtime->process, address, bytes, size))
+        size--;
+    return size;
+}
+
 /* Where the GC information behind the unwind information at UNWIND begins; 0 if not readable. */
 static uint64_t gc_info_after(const struct clr_runtime *runtime, uint64_t unwind)
 {
-    uint32_t head, more;
-    uint16_t machine = clr_process_info(runtime->process)->machine;
-    if (!constant_u32(runtime, unwind, 0, &head))
+    const struct clr_process_info *info = clr_process_info(runtime->process);
+    uint8_t bytes[8];
+    uint64_t size;
+    if (!info->cpu || !info->cpu->unwind_size)
         return 0;
-    if (machine == MACHINE_X64) {
-        uint64_t size = 4 + 2 * (uint64_t)(head >> 16 & 0xff) + 4;
-        return unwind + ((size + 3) & ~(uint64_t)3);
-    }
-    if (machine != MACHINE_ARM64)
-        return 0;
-    uint32_t words = head >> 27, epilogs = head >> 22 & 0x1f;
-    uint64_t at = unwind + 4;
-    if (words == 0 && epilogs == 0) {
-        if (!constant_u32(runtime, at, 0, &more))
-            return 0;
-        epilogs = more & 0xffff;
-        words = more >> 16 & 0xff;
-        at += 4;
-    }
-    bool one_epilog = head >> 21 & 1; /* packed into the header: no words for it */
-    return at + (one_epilog ? 0 : 4 * (uint64_t)epilogs) + 4 * (uint64_t)words + 4;
+    struct clr_bytes cursor = clr_bytes(bytes, read_some(runtime, unwind, bytes, sizeof bytes));
+    cursor.swapped = info->swapped;
+    return info->cpu->unwind_size(&cursor, &size) ? unwind + size : 0;
 }
 
 uint64_t clr_gc_code_length(const struct clr_runtime *runtime, uint64_t gc_info, unsigned version)
 {
+    const struct clr_arch *cpu = clr_process_info(runtime->process)->cpu;
     uint64_t bits;
     uint8_t bytes[8] = {0};
-    uint16_t machine = clr_process_info(runtime->process)->machine;
-    /* What stands in the last bytes of a page may be all there is. */
-    size_t size = sizeof bytes;
-    while (size != 0 && !clr_read_constant(runtime->process, gc_info, bytes, size))
-        size--;
-    if (gc_info == 0 || size == 0)
+    size_t size = gc_info ? read_some(runtime, gc_info, bytes, sizeof bytes) : 0;
+    if (size == 0)
         return 0;
     for (bits = 0; size != 0; size--)
         bits = bits << 8 | bytes[size - 1];
@@ -414,7 +403,7 @@ uint64_t clr_gc_code_length(const struct clr_runtime *runtime, uint64_t gc_info,
             break;
         bits >>= CODE_LENGTH_BITS + 1;
     }
-    return machine == MACHINE_ARM64 ? length * 4 : length;
+    return cpu ? length * cpu->instruction_unit : length;
 }
 
 static unsigned gc_version(const struct clr_r2r *image)

@@ -22,8 +22,8 @@
  * else optimized.
  *
  * Where the contract is not announced (8), the active code is the one that the method's slot leads
- * to, its own or that in its type's table of virtual methods: to the code itself, or on x64 by a
- * jump through a cell, jmp [rip + d32], first in a precode or behind the load of its MethodDesc.
+ * to, its own or that in its type's table of virtual methods: to the code itself, or through a
+ * precode, where its instructions are known (clr_arch.target_cell).
  * The tier of one among several is not known then.
  *
  * Knowledge: the runtime's docs/design/datacontracts/CodeVersions.md, codeversion.h.
@@ -31,6 +31,7 @@
 #include "runtime/versions.h"
 
 #include "runtime/contracts.h"
+#include "runtime/precode.h"
 
 enum {
     DEFAULT_IS_ACTIVE = 4, /* of the state's flags */
@@ -146,35 +147,12 @@ static uint64_t slot_word(const struct clr_runtime *runtime, const struct clr_me
     return entry;
 }
 
-/* Where a call of the method arrives: ENTRY itself, or what the jump in a precode there leads to.
- */
-static uint64_t target_of(const struct clr_runtime *runtime, uint64_t entry)
-{
-    enum { MACHINE_X64 = 62, MOVE_SIZE = 7, JUMP_SIZE = 6 };
-    static const uint64_t places[] = {0, MOVE_SIZE};
-    if (clr_process_info(runtime->process)->machine != MACHINE_X64)
-        return entry;
-    for (unsigned i = 0; i < sizeof places / sizeof places[0]; i++) {
-        uint8_t code[JUMP_SIZE];
-        uint64_t at = entry + places[i], target;
-        if (!clr_read(runtime->process, at, code, sizeof code) || code[0] != 0xff ||
-            code[1] != 0x25)
-            continue;
-        uint32_t distance =
-            code[2] | (uint32_t)code[3] << 8 | (uint32_t)code[4] << 16 | (uint32_t)code[5] << 24;
-        if (clr_read_word(runtime->process, at + JUMP_SIZE + (uint64_t)(int64_t)(int32_t)distance,
-                          &target))
-            return target;
-    }
-    return entry;
-}
-
 /* What a call runs, as the method's slot tells; 0 if that is none of CODES. */
 static uint64_t called_code(const struct clr_runtime *runtime, const struct clr_method *method,
                             struct clr_code *const *codes, size_t count)
 {
     uint64_t entry = slot_word(runtime, method);
-    uint64_t target = entry ? target_of(runtime, entry) : 0;
+    uint64_t target = entry ? clr_precode_target(runtime, entry) : 0;
     for (size_t i = 0; i < count; i++)
         if (!codes[i]->is_cold && (codes[i]->start == target || codes[i]->start == entry))
             return codes[i]->start;
