@@ -13,7 +13,7 @@
  *   DT_SYMTAB       64-bit: name 4, info 1, other 1, section 2, value 8, size 8
  *                   32-bit: name 4, value 4, size 4, info 1, other 1, section 2
  */
-#include "core/elf.h"
+#include "core/dynsym.h"
 
 #include <elf.h>
 #include <string.h>
@@ -86,31 +86,31 @@ static struct program_header header_at(const struct clr_elf_view *view, const ui
 }
 
 /* Adds a PT_LOAD; false if it is no possible one. */
-static bool add_load(struct clr_elf_shape *shape, const struct program_header *h)
+static bool add_load(struct clr_elf_headers *headers, const struct program_header *h)
 {
     uint64_t end;
     if (h->memsz == 0)
         return true;
-    if (shape->load_count == CLR_LOADS_MAX || h->filesz > h->memsz ||
+    if (headers->load_count == CLR_LOADS_MAX || h->filesz > h->memsz ||
         __builtin_add_overflow(h->vaddr, h->memsz, &end))
         return false;
     uint64_t start = h->vaddr & ~(uint64_t)4095;
-    if (shape->load_count == 0 || start < shape->lowest)
-        shape->lowest = start;
-    if (end > shape->highest)
-        shape->highest = end;
-    shape->loads[shape->load_count++] =
+    if (headers->load_count == 0 || start < headers->lowest)
+        headers->lowest = start;
+    if (end > headers->highest)
+        headers->highest = end;
+    headers->loads[headers->load_count++] =
         (struct clr_elf_load){h->vaddr, h->offset, h->filesz, h->memsz, h->flags};
     return true;
 }
 
 static void find_build_id(const struct clr_elf_view *view, uint64_t at, uint64_t size,
-                          struct clr_elf_shape *shape)
+                          struct clr_elf_headers *headers)
 {
     uint64_t end;
     if (__builtin_add_overflow(at, size, &end))
         return;
-    for (unsigned n = 0; n < NOTES_MAX && end - at >= 12 && shape->build_id_size == 0; n++) {
+    for (unsigned n = 0; n < NOTES_MAX && end - at >= 12 && headers->build_id_size == 0; n++) {
         uint32_t name_size, data_size, type;
         char name[4];
         if (!read_u32(view, at, &name_size) || !read_u32(view, at + 4, &data_size) ||
@@ -121,8 +121,8 @@ static void find_build_id(const struct clr_elf_view *view, uint64_t at, uint64_t
             view->read(view->context, view->base + at + 12, name, 4) &&
             memcmp(name, "GNU", 4) == 0) {
             size_t kept = data_size < CLR_BUILD_ID_MAX ? data_size : CLR_BUILD_ID_MAX;
-            if (view->read(view->context, view->base + data, shape->build_id, kept))
-                shape->build_id_size = (uint8_t)kept;
+            if (view->read(view->context, view->base + data, headers->build_id, kept))
+                headers->build_id_size = (uint8_t)kept;
         }
         uint64_t next = data + (((uint64_t)data_size + 3) & ~(uint64_t)3);
         if (next >= end)
@@ -159,12 +159,12 @@ static bool read_header(const struct clr_elf_view *view, uint16_t machine, uint6
            *count <= HEADERS_MAX && *table <= UINT32_MAX;
 }
 
-bool clr_elf_shape(const struct clr_elf_view *view, bool by_offset, uint16_t machine,
-                   struct clr_elf_shape *shape)
+bool clr_elf_headers_read(const struct clr_elf_view *view, bool by_offset, uint16_t machine,
+                          struct clr_elf_headers *headers)
 {
     uint64_t table;
     uint32_t count;
-    memset(shape, 0, sizeof *shape);
+    memset(headers, 0, sizeof *headers);
     if (!read_header(view, machine, &table, &count))
         return false;
     size_t entry = view->word_size == 8 ? sizeof(Elf64_Phdr) : sizeof(Elf32_Phdr);
@@ -175,20 +175,20 @@ bool clr_elf_shape(const struct clr_elf_view *view, bool by_offset, uint16_t mac
         if (!view->read(view->context, view->base + table + i * entry, raw, entry))
             return false;
         struct program_header h = header_at(view, raw);
-        if (h.type == PT_LOAD && !add_load(shape, &h))
+        if (h.type == PT_LOAD && !add_load(headers, &h))
             return false;
         if (h.type == PT_DYNAMIC) {
-            shape->dynamic = h.vaddr;
-            shape->dynamic_size = h.memsz;
+            headers->dynamic = h.vaddr;
+            headers->dynamic_size = h.memsz;
         }
         if (h.type == PT_NOTE && note_count < sizeof notes / sizeof *notes)
             notes[note_count++] = h;
     }
-    if (shape->load_count == 0)
+    if (headers->load_count == 0)
         return false;
     for (size_t i = 0; i < note_count; i++) {
-        uint64_t at = by_offset ? notes[i].offset : notes[i].vaddr - shape->lowest;
-        find_build_id(view, at, notes[i].filesz, shape);
+        uint64_t at = by_offset ? notes[i].offset : notes[i].vaddr - headers->lowest;
+        find_build_id(view, at, notes[i].filesz, headers);
     }
     return true;
 }
@@ -209,17 +209,18 @@ bool clr_elf_dynamic(const struct clr_elf_view *view, uint64_t dynamic, uint64_t
     return false;
 }
 
-bool clr_elf_pointer(const struct clr_elf_view *view, const struct clr_elf_shape *shape,
+bool clr_elf_pointer(const struct clr_elf_view *view, const struct clr_elf_headers *headers,
                      uint64_t tag, uint64_t *vaddr)
 {
     uint64_t value;
-    if (shape->dynamic == 0 || !clr_elf_dynamic(view, shape->dynamic, tag, &value) || value == 0)
+    if (headers->dynamic == 0 || !clr_elf_dynamic(view, headers->dynamic, tag, &value) ||
+        value == 0)
         return false;
-    if (view->bias != 0 && value - view->bias >= shape->lowest &&
-        value - view->bias < shape->highest)
+    if (view->bias != 0 && value - view->bias >= headers->lowest &&
+        value - view->bias < headers->highest)
         value -= view->bias;
     *vaddr = value;
-    return value >= shape->lowest && value < shape->highest;
+    return value >= headers->lowest && value < headers->highest;
 }
 
 /* --- Symbols ---------------------------------------------------------------------------------- */
@@ -271,14 +272,14 @@ static bool name_is(const struct clr_elf_view *view, uint64_t at, const char *na
            memcmp(found, name, size) == 0;
 }
 
-bool clr_elf_symbol(const struct clr_elf_view *view, const struct clr_elf_shape *shape,
+bool clr_elf_symbol(const struct clr_elf_view *view, const struct clr_elf_headers *headers,
                     const char *name, uint64_t *value, uint64_t *size)
 {
     uint64_t table, symbols, strings;
     uint32_t buckets, first, filter_words, index, hash = gnu_hash(name);
-    if (!clr_elf_pointer(view, shape, DT_GNU_HASH, &table) ||
-        !clr_elf_pointer(view, shape, DT_SYMTAB, &symbols) ||
-        !clr_elf_pointer(view, shape, DT_STRTAB, &strings) || !read_u32(view, table, &buckets) ||
+    if (!clr_elf_pointer(view, headers, DT_GNU_HASH, &table) ||
+        !clr_elf_pointer(view, headers, DT_SYMTAB, &symbols) ||
+        !clr_elf_pointer(view, headers, DT_STRTAB, &strings) || !read_u32(view, table, &buckets) ||
         !read_u32(view, table + 4, &first) || !read_u32(view, table + 8, &filter_words) ||
         buckets == 0)
         return false;

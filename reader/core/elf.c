@@ -1,6 +1,6 @@
 /*
- * The core file as ELF: program headers and notes, 32 and 64 bit, both byte orders. libelf reads
- * them, and nothing above this file knows libelf.
+ * The format of ELF cores: program headers and notes, 32 and 64 bit, both byte orders. libelf reads
+ * them, and no other file knows libelf.
  *
  *   Ehdr   e_type ET_CORE, e_machine, e_phoff, e_phnum      (System V ABI, "ELF header")
  *          e_phnum 0xffff (PN_XNUM): the count is sh_info of section header 0, which the kernel
@@ -10,13 +10,11 @@
  *   Nhdr   namesz, descsz, type, then name and contents, each padded to 4 bytes: core files do so
  *          whatever p_align says
  */
-#include "core/elf.h"
-
 #include <gelf.h>
 #include <libelf.h>
 #include <string.h>
 
-#include "base/alloc.h"
+#include "core/notes.h"
 
 static enum clr_status fail_elf(struct clr_error *error, const char *what)
 {
@@ -35,120 +33,140 @@ static const char *type_name(unsigned type)
     }
 }
 
-static struct clr_segment segment_at(const Elf_Data *table, bool wide, size_t i)
+struct segment {
+    uint32_t type;
+    struct clr_range range;
+};
+
+static struct segment segment_at(const Elf_Data *table, bool wide, size_t i)
 {
     if (wide) {
         Elf64_Phdr h;
         memcpy(&h, (const char *)table->d_buf + i * sizeof h, sizeof h);
-        return (struct clr_segment){h.p_offset, h.p_vaddr, h.p_filesz,
-                                    h.p_memsz,  h.p_type,  h.p_flags};
+        return (struct segment){h.p_type,
+                                {h.p_vaddr, h.p_memsz, h.p_offset, h.p_filesz, h.p_flags}};
     }
     Elf32_Phdr h;
     memcpy(&h, (const char *)table->d_buf + i * sizeof h, sizeof h);
-    return (struct clr_segment){h.p_offset, h.p_vaddr, h.p_filesz, h.p_memsz, h.p_type, h.p_flags};
+    return (struct segment){h.p_type, {h.p_vaddr, h.p_memsz, h.p_offset, h.p_filesz, h.p_flags}};
 }
 
-/* How many program headers are announced, and how many of them to read. */
-static bool count_headers(Elf *handle, const GElf_Ehdr *header, size_t entry, struct clr_elf *elf)
+/* How many program headers are announced, and how many of them the file holds. */
+static bool count_headers(Elf *elf, const GElf_Ehdr *header, size_t entry, uint64_t file_size,
+                          uint64_t *announced, size_t *count)
 {
-    size_t count = 0;
-    uint64_t room = header->e_phoff < elf->size ? (elf->size - header->e_phoff) / entry : 0;
+    size_t found = 0;
+    uint64_t room = header->e_phoff < file_size ? (file_size - header->e_phoff) / entry : 0;
     if (room == 0)
         return false;
-    elf->headers_announced = header->e_phnum;
+    *announced = header->e_phnum;
     if (header->e_phnum == PN_XNUM) {
         GElf_Shdr section;
-        Elf_Scn *first = elf_getscn(handle, 0);
+        Elf_Scn *first = elf_getscn(elf, 0);
         if (first && gelf_getshdr(first, &section)) {
-            elf->headers_announced = section.sh_info;
+            *announced = section.sh_info;
         } else {
             Elf_Data *table =
-                elf_getdata_rawchunk(handle, (int64_t)header->e_phoff, entry, ELF_T_PHDR);
+                elf_getdata_rawchunk(elf, (int64_t)header->e_phoff, entry, ELF_T_PHDR);
             if (!table)
                 return false;
-            struct clr_segment notes = segment_at(table, elf->word_size == 8, 0);
-            if (notes.offset <= header->e_phoff)
+            struct segment notes = segment_at(table, entry == sizeof(Elf64_Phdr), 0);
+            if (notes.range.offset <= header->e_phoff)
                 return false;
-            elf->headers_announced = (notes.offset - header->e_phoff) / entry;
+            *announced = (notes.range.offset - header->e_phoff) / entry;
         }
-        count = elf->headers_announced;
-    } else if (elf_getphdrnum(handle, &count) != 0) {
+        found = *announced;
+    } else if (elf_getphdrnum(elf, &found) != 0) {
         return false;
     }
-    elf->headers_read = count < room ? count : room;
+    *count = found < room ? found : room;
     return true;
 }
 
-static enum clr_status read_segments(Elf *handle, const GElf_Ehdr *header, struct clr_elf *elf,
-                                     struct clr_error *error)
+/* Ranges of memory and parts with notes out of the program headers. */
+static enum clr_status read_segments(struct clr_process *process, Elf *elf, const GElf_Ehdr *header,
+                                     struct clr_problems *problems, struct clr_error *error)
 {
-    bool wide = elf->word_size == 8;
-    size_t entry = wide ? sizeof(Elf64_Phdr) : sizeof(Elf32_Phdr);
+    bool wide = process->info.word_size == 8;
+    size_t entry = wide ? sizeof(Elf64_Phdr) : sizeof(Elf32_Phdr), count;
+    uint64_t announced, end;
     if (header->e_phnum == 0)
         return clr_fail(error, CLR_NOT_CORE, 0, "the core has no program headers");
     if (header->e_phentsize != entry)
         return clr_fail(error, CLR_NOT_CORE, 0, "program headers of %u bytes instead of %zu",
                         (unsigned)header->e_phentsize, entry);
-    if (!count_headers(handle, header, entry, elf))
+    if (!count_headers(elf, header, entry, process->info.file_size, &announced, &count))
         return clr_fail(error, CLR_NOT_CORE, 0,
                         "cut short: the file ends at byte %llu, before its program headers",
-                        (unsigned long long)elf->size);
-    Elf_Data *table = elf_getdata_rawchunk(handle, (int64_t)header->e_phoff,
-                                           elf->headers_read * entry, ELF_T_PHDR);
+                        (unsigned long long)process->info.file_size);
+    if (count < announced)
+        clr_problem_of(problems, CLR_WARNING, "memory_regions", 0, true, 0, 0,
+                       "the file is cut within its program headers: %zu of %llu are there", count,
+                       (unsigned long long)announced);
+    Elf_Data *table =
+        elf_getdata_rawchunk(elf, (int64_t)header->e_phoff, count * entry, ELF_T_PHDR);
     if (!table)
         return fail_elf(error, "the program header table");
-    size_t room = 0;
-    for (size_t i = 0; i < elf->headers_read; i++) {
-        struct clr_segment segment = segment_at(table, wide, i);
+    for (size_t i = 0; i < count; i++) {
+        const struct segment segment = segment_at(table, wide, i);
+        const struct clr_range *range = &segment.range;
+        struct clr_file_part part = {range->offset, range->saved};
         if (segment.type != PT_LOAD && segment.type != PT_NOTE)
             continue;
-        if (!clr_grow(&elf->segments, elf->segment_count, &room, sizeof segment))
-            return clr_fail(error, CLR_NOMEM, 0, "out of memory");
-        elf->segments[elf->segment_count++] = segment;
+        if (!(segment.type == PT_LOAD ? CLR_ARRAY_ADD(&process->ranges, *range)
+                                      : CLR_ARRAY_ADD(&process->described, part)))
+            return clr_no_memory(error);
+        if (range->saved && !__builtin_add_overflow(range->offset, range->saved, &end) &&
+            end > process->announced_end)
+            process->announced_end = end;
     }
     return CLR_OK;
 }
 
-enum clr_status clr_elf_open(struct clr_elf *elf, int fd, uint64_t size, bool mapped,
-                             struct clr_error *error)
+static enum clr_status read_headers(struct clr_process *process, Elf *elf,
+                                    struct clr_problems *problems, struct clr_error *error)
 {
-    memset(elf, 0, sizeof *elf);
-    elf->size = size;
-    elf_version(EV_CURRENT);
-    Elf *handle = elf_begin(fd, mapped ? ELF_C_READ_MMAP : ELF_C_READ, NULL);
-    elf->handle = handle;
     GElf_Ehdr header;
-    if (!handle || elf_kind(handle) != ELF_K_ELF || !gelf_getehdr(handle, &header))
+    if (!elf || elf_kind(elf) != ELF_K_ELF || !gelf_getehdr(elf, &header))
         return fail_elf(error, "the ELF header");
-    elf->word_size = gelf_getclass(handle) == ELFCLASS64 ? 8 : 4;
-    elf->swapped =
+    process->info.word_size = gelf_getclass(elf) == ELFCLASS64 ? 8 : 4;
+    process->info.swapped =
         (header.e_ident[EI_DATA] == ELFDATA2MSB) != (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__);
-    elf->machine = header.e_machine;
-    elf->type = header.e_type;
-    elf->os_abi = header.e_ident[EI_OSABI];
+    process->info.machine = header.e_machine;
     if (header.e_type != ET_CORE)
         return clr_fail(error, CLR_NOT_CORE, 0, "%s, not a core dump", type_name(header.e_type));
-    return read_segments(handle, &header, elf, error);
+    CLR_TRY(read_segments(process, elf, &header, problems, error));
+    return clr_notes_read(process, elf, problems, error);
 }
 
-void clr_elf_release(struct clr_elf *elf)
+static enum clr_status read_core(struct clr_process *process, bool mapped,
+                                 struct clr_problems *problems, struct clr_error *error)
 {
-    elf_end(elf->handle);
-    elf->handle = NULL;
+    uint64_t size = process->info.file_size;
+    if (size < sizeof(Elf32_Ehdr))
+        return clr_fail(error, CLR_NOT_CORE, 0,
+                        "is cut short: it ends at byte %llu, within its ELF header",
+                        (unsigned long long)size);
+    elf_version(EV_CURRENT);
+    Elf *elf = elf_begin(process->fd, mapped ? ELF_C_READ_MMAP : ELF_C_READ, NULL);
+    enum clr_status status = read_headers(process, elf, problems, error);
+    elf_end(elf);
+    return status;
 }
 
-void clr_elf_close(struct clr_elf *elf)
+static bool recognizes(const uint8_t *start, size_t size)
 {
-    clr_elf_release(elf);
-    clr_free(elf->segments);
-    memset(elf, 0, sizeof *elf);
+    return memcmp(start, ELFMAG, size < SELFMAG ? size : SELFMAG) == 0;
 }
 
-static enum clr_status visit_segment(const struct clr_elf *elf, uint64_t offset, uint64_t size,
-                                     clr_note_visit *visit, void *context, uint64_t *lost,
-                                     struct clr_error *error)
+const struct clr_dump_format clr_elf_format = {.recognizes = recognizes, .read = read_core};
+
+/* --- Notes ------------------------------------------------------------------------------------ */
+
+static enum clr_status visit_part(Elf *elf, uint64_t offset, uint64_t size, clr_note_visit *visit,
+                                  void *context, uint64_t *lost, struct clr_error *error)
 {
-    Elf_Data *data = elf_getdata_rawchunk(elf->handle, (int64_t)offset, size, ELF_T_NHDR);
+    Elf_Data *data = elf_getdata_rawchunk(elf, (int64_t)offset, size, ELF_T_NHDR);
     if (!data) {
         *lost += size;
         return CLR_OK;
@@ -175,30 +193,31 @@ static enum clr_status visit_segment(const struct clr_elf *elf, uint64_t offset,
     return CLR_OK;
 }
 
-enum clr_status clr_elf_notes(const struct clr_elf *elf, clr_note_visit *visit, void *context,
-                              uint64_t *lost, struct clr_error *error)
+enum clr_status clr_elf_notes(void *elf, const struct clr_process *process, clr_note_visit *visit,
+                              void *context, uint64_t *lost, struct clr_error *error)
 {
-    enum { NOTE_SEGMENTS_MAX = 1024 }; /* writers make one */
-    uint64_t budget = elf->size;       /* parts that overlap are not read forever */
+    enum { PARTS_MAX = 1024 }; /* writers make one */
+    const uint64_t file_size = process->info.file_size;
+    uint64_t budget = file_size; /* parts that overlap are not read forever */
     size_t visited = 0;
     *lost = 0;
-    for (size_t i = 0; i < elf->segment_count; i++) {
-        const struct clr_segment *segment = &elf->segments[i];
-        if (segment->type != PT_NOTE || segment->filesz == 0)
+    for (size_t i = 0; i < process->described.count; i++) {
+        const struct clr_file_part *part = &process->described.items[i];
+        uint64_t size = part->size;
+        uint64_t room = part->offset < file_size ? file_size - part->offset : 0;
+        if (size == 0)
             continue;
-        uint64_t size = segment->filesz;
-        uint64_t room = segment->offset < elf->size ? elf->size - segment->offset : 0;
         if (size > room) {
             *lost += size - room;
             size = room;
         }
-        if (size > budget || ++visited > NOTE_SEGMENTS_MAX) {
+        if (size > budget || ++visited > PARTS_MAX) {
             *lost += size;
             continue;
         }
         budget -= size;
         if (size)
-            CLR_TRY(visit_segment(elf, segment->offset, size, visit, context, lost, error));
+            CLR_TRY(visit_part(elf, part->offset, size, visit, context, lost, error));
     }
     return CLR_OK;
 }

@@ -24,7 +24,7 @@
  * layout is weak: two builds of a small library often have the same. That is reported; and a
  * mapping whose file had been deleted needs more than that.
  */
-#include "core/internal.h"
+#include "core/images.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -32,7 +32,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/alloc.h"
+#include "core/dynsym.h"
+#include "core/pe.h"
 #include "core/search.h"
 
 enum {
@@ -48,8 +49,8 @@ struct candidate {
     struct stat found;
     uint64_t size;
     bool is_elf;
-    struct clr_elf_shape elf;
-    struct clr_pe_shape pe;
+    struct clr_elf_headers elf;
+    struct clr_pe pe;
 };
 
 static bool read_disk(const void *context, uint64_t at, void *out, size_t size)
@@ -77,11 +78,11 @@ static bool open_candidate(const struct clr_process *process, struct candidate *
     file->size = (uint64_t)file->found.st_size;
     struct clr_elf_view view = {
         read_disk, file, 0, 0, process->info.word_size, process->info.swapped};
-    file->is_elf = clr_elf_shape(&view, true, process->info.machine, &file->elf);
+    file->is_elf = clr_elf_headers_read(&view, true, process->info.machine, &file->elf);
     if (file->is_elf)
         return true;
     size_t size = file->size < sizeof page ? (size_t)file->size : sizeof page;
-    return read_disk(file, 0, page, size) && clr_pe_shape(page, size, &file->pe);
+    return read_disk(file, 0, page, size) && clr_pe_headers(&file->pe, page, size);
 }
 
 static void close_candidate(struct candidate *file)
@@ -140,22 +141,20 @@ static bool place_elf(const struct clr_process *process, const struct candidate 
 static bool section_fits(uint64_t step, const struct clr_pe_section *section, uint64_t rva,
                          const struct clr_mapping *row)
 {
-    uint64_t size = section->size > section->file_size ? section->size : section->file_size;
-    uint64_t start = round_down(section->address, step);
-    uint64_t end = round_up((uint64_t)section->address + size, step);
+    uint64_t size =
+        section->virtual_size > section->raw_size ? section->virtual_size : section->raw_size;
+    uint64_t start = round_down(section->rva, step);
+    uint64_t end = round_up((uint64_t)section->rva + size, step);
     return rva >= start && rva + (row->end - row->start) <= end &&
-           round_down(section->offset, step) + (rva - start) == row->offset;
+           round_down(section->raw_offset, step) + (rva - start) == row->offset;
 }
-
-/* IMAGE_SCN_MEM_WRITE, among a section's characteristics. */
-static const uint32_t section_writable = (uint32_t)1 << 31;
 
 static bool place_managed(const struct clr_process *process, const struct candidate *file,
                           uint64_t base, const struct clr_mapping *row, struct part *part)
 {
     uint64_t step = process->info.page_size, rva = row->start - base, size = row->end - row->start;
     bool flat = size == round_up(file->size, step);
-    bool headers = size == round_up(file->pe.headers_size, step);
+    bool headers = size == round_up(file->pe.size_of_headers, step);
     part->start = part->end = row->start;
     if (rva == 0 && row->offset == 0 && (flat || headers)) {
         part->end = row->end;
@@ -164,7 +163,7 @@ static bool place_managed(const struct clr_process *process, const struct candid
     for (uint32_t i = 0; i < file->pe.section_count; i++) {
         if (!section_fits(step, &file->pe.sections[i], rva, row))
             continue;
-        if (!(file->pe.sections[i].flags & section_writable))
+        if (!(file->pe.sections[i].flags & clr_pe_writable))
             part->end = row->end;
         return true;
     }
@@ -228,9 +227,9 @@ static bool continues(const struct clr_mapping *a, const struct part *of_a,
            (!a->has_flags || !b->has_flags || a->flags == b->flags);
 }
 
-/* Of rows that continue each other every other one was written: concludes from those with a page
- * to compare to those without. Nothing to go by: all are taken as written. */
-static void conclude(const struct clr_mapping *const *rows, struct part *parts, size_t count)
+/* Of rows that continue each other every other one was written: those with a page to compare tell
+ * of those without. Where no row has one, all are taken as written. */
+static void infer_written(const struct clr_mapping *const *rows, struct part *parts, size_t count)
 {
     for (size_t first = 0, end; first < count; first = end) {
         size_t known = SIZE_MAX;
@@ -277,13 +276,13 @@ static struct hex build_id_text(const uint8_t *id, uint8_t size)
     return hex;
 }
 
-static bool same_build_id(const struct clr_image *image, const struct clr_elf_shape *shape)
+static bool same_build_id(const struct clr_image *image, const struct clr_elf_headers *headers)
 {
-    return image->build_id_size == shape->build_id_size &&
-           memcmp(image->build_id, shape->build_id, shape->build_id_size) == 0;
+    return image->build_id_size == headers->build_id_size &&
+           memcmp(image->build_id, headers->build_id, headers->build_id_size) == 0;
 }
 
-static bool same_loads(const struct clr_elf_shape *a, const struct clr_elf_shape *b)
+static bool same_loads(const struct clr_elf_headers *a, const struct clr_elf_headers *b)
 {
     return a->load_count == b->load_count &&
            memcmp(a->loads, b->loads, a->load_count * sizeof *a->loads) == 0;
@@ -297,8 +296,8 @@ static bool is_bundled(const struct clr_process *process, const struct clr_image
 {
     if (!file->is_elf || image->is_elf || image->build_id_size != 0)
         return false;
-    for (size_t i = 0; i < process->image_count; i++) {
-        const struct clr_image *other = &process->images[i];
+    for (size_t i = 0; i < process->images.count; i++) {
+        const struct clr_image *other = &process->images.items[i];
         if (other->is_elf && other->build_id_size != 0 && strcmp(other->path, image->path) == 0 &&
             same_build_id(other, &file->elf))
             return true;
@@ -323,7 +322,7 @@ static const char *compare(struct resolver *resolver, const struct candidate *fi
             return "its contents differ";
     }
     if (process->info.writer != CLR_WRITER_KERNEL && process->info.writer != CLR_WRITER_GCORE)
-        conclude(rows, resolver->parts, count);
+        infer_written(rows, resolver->parts, count);
     return NULL;
 }
 
@@ -331,7 +330,6 @@ static const char *compare(struct resolver *resolver, const struct candidate *fi
 static const char *verify(struct resolver *resolver, const struct clr_image *image,
                           const struct candidate *file)
 {
-    const struct clr_elf_shape *shape = clr_image_shape(resolver->process, image);
     const char *differs = NULL;
     const bool bundled = is_bundled(resolver->process, image, file);
     bool by_id = image->build_id_size != 0, compared = false;
@@ -344,10 +342,10 @@ static const char *verify(struct resolver *resolver, const struct clr_image *ima
                  build_id_text(file->elf.build_id, file->elf.build_id_size).text,
                  build_id_text(image->build_id, image->build_id_size).text);
         differs = ids;
-    } else if (shape && !same_loads(shape, &file->elf)) {
+    } else if (image->headers && !same_loads(image->headers, &file->elf)) {
         differs = "its program headers differ";
     } else {
-        if (file->is_elf && !shape)
+        if (file->is_elf && !image->headers)
             tried.bias = image->start - file->elf.lowest;
         differs = compare(resolver, file, &tried, bundled, &compared);
         by_id |= bundled;
@@ -375,18 +373,17 @@ static const char *verify(struct resolver *resolver, const struct clr_image *ima
 static enum clr_status file_number(struct clr_process *process, const struct candidate *file,
                                    uint32_t *number, struct clr_error *error)
 {
-    for (size_t i = 1; i < process->file_count; i++) {
-        if (clr_same_file(&process->files[i].identity, &file->found)) {
+    for (size_t i = 1; i < process->files.count; i++) {
+        if (clr_same_file(&process->files.items[i].identity, &file->found)) {
             *number = (uint32_t)i;
             return CLR_OK;
         }
     }
-    if (!clr_grow(&process->files, process->file_count, &process->file_room,
-                  sizeof *process->files))
-        return clr_fail(error, CLR_NOMEM, 0, "out of memory");
-    CLR_TRY(clr_backing_open(&process->files[process->file_count], file->fd, file->path,
+    if (!CLR_ARRAY_ROOM(&process->files))
+        return clr_no_memory(error);
+    CLR_TRY(clr_backing_open(&process->files.items[process->files.count], file->fd, file->path,
                              &file->found, false, error));
-    *number = (uint32_t)process->file_count++;
+    *number = (uint32_t)process->files.count++;
     return CLR_OK;
 }
 
@@ -399,31 +396,27 @@ static enum clr_status use(struct resolver *resolver, struct clr_image *image,
     CLR_TRY(file_number(process, file, &image->file, error));
     image->source = CLR_SOURCE_FILE;
     image->verified = how;
-    if (file->is_elf && !process->shapes[resolver->number] && !is_bundled(process, image, file)) {
-        struct clr_elf_shape *shape = clr_alloc(1, sizeof *shape);
-        if (!shape)
-            return clr_fail(error, CLR_NOMEM, 0, "out of memory");
-        *shape = file->elf;
-        process->shapes[resolver->number] = shape;
+    if (file->is_elf && !image->headers && !is_bundled(process, image, file)) {
+        if (!(image->headers = clr_alloc(1, sizeof *image->headers)))
+            return clr_no_memory(error);
+        *image->headers = file->elf;
         image->is_elf = true;
-        image->bias = image->start - shape->lowest;
-        if (image->dynamic == 0 && shape->dynamic)
-            image->dynamic = image->bias + shape->dynamic;
+        image->bias = image->start - file->elf.lowest;
+        if (image->dynamic == 0 && file->elf.dynamic)
+            image->dynamic = image->bias + file->elf.dynamic;
     }
     for (size_t i = first; i < resolver->first[resolver->number + 1]; i++) {
         const struct part *part = &resolver->parts[i - first];
         if (part->state == WRITTEN || part->end <= part->start)
             continue;
-        if (!clr_grow(&extents->items, extents->count, &extents->room, sizeof *extents->items))
-            return clr_fail(error, CLR_NOMEM, 0, "out of memory");
         const struct clr_mapping *row = resolver->rows[i];
-        extents->items[extents->count] =
-            (struct clr_extent){.start = part->start,
-                                .end = part->end,
-                                .offset = row->offset + (part->start - row->start),
-                                .file = image->file,
-                                .rank = (uint32_t)(process->elf.segment_count + extents->count)};
-        extents->count++;
+        struct clr_extent extent = {.start = part->start,
+                                    .end = part->end,
+                                    .offset = row->offset + (part->start - row->start),
+                                    .file = image->file,
+                                    .rank = (uint32_t)(process->ranges.count + extents->count)};
+        if (!CLR_ARRAY_ADD(extents, extent))
+            return clr_no_memory(error);
     }
     return CLR_OK;
 }
@@ -432,7 +425,7 @@ static enum clr_status try_path(void *context, const char *path, bool *done,
                                 struct clr_error *error)
 {
     struct resolver *resolver = context;
-    struct clr_image *image = &resolver->process->images[resolver->number];
+    struct clr_image *image = &resolver->process->images.items[resolver->number];
     struct candidate file;
     enum clr_status status = CLR_OK;
     if (open_candidate(resolver->process, &file, path)) {
@@ -451,19 +444,19 @@ static enum clr_status try_path(void *context, const char *path, bool *done,
 static bool group_rows(struct resolver *resolver)
 {
     const struct clr_process *process = resolver->process;
-    size_t images = process->image_count, most = 0;
-    resolver->rows = clr_alloc(process->mapping_count, sizeof *resolver->rows);
+    size_t images = process->images.count, most = 0;
+    resolver->rows = clr_alloc(process->mappings.count, sizeof *resolver->rows);
     resolver->first = clr_alloc(images + 2, sizeof *resolver->first);
     if (!resolver->rows || !resolver->first)
         return false;
     size_t *next = resolver->first + 1; /* counts, then where the next row of an image goes */
-    for (size_t i = 0; i < process->mapping_count; i++)
-        if (process->mappings[i].image != UINT32_MAX)
-            next[process->mappings[i].image + 1]++;
+    for (size_t i = 0; i < process->mappings.count; i++)
+        if (process->mappings.items[i].image != UINT32_MAX)
+            next[process->mappings.items[i].image + 1]++;
     for (size_t i = 1; i <= images; i++)
         next[i] += next[i - 1];
-    for (size_t i = 0; i < process->mapping_count; i++) {
-        const struct clr_mapping *mapping = &process->mappings[i];
+    for (size_t i = 0; i < process->mappings.count; i++) {
+        const struct clr_mapping *mapping = &process->mappings.items[i];
         if (mapping->image != UINT32_MAX)
             resolver->rows[next[mapping->image]++] = mapping;
     }
@@ -489,12 +482,12 @@ static enum clr_status resolve_image(struct resolver *resolver, uint32_t number,
                                      struct clr_error *error)
 {
     struct clr_process *process = resolver->process;
-    struct clr_image *image = &process->images[number];
+    struct clr_image *image = &process->images.items[number];
     if (unsaved(resolver, number) == 0) {
         image->source = CLR_SOURCE_CORE;
         return CLR_OK;
     }
-    if (process->file_count > FILES_MAX) {
+    if (process->files.count > FILES_MAX) {
         clr_problem(resolver->search.problems, CLR_WARNING, "images", image->start, 0,
                     "more than %d image files: %s was not looked for", FILES_MAX, image->path);
         return CLR_OK;
@@ -520,8 +513,8 @@ enum clr_status clr_files_resolve(struct clr_process *process, const struct clr_
         .search = {.process = process, .options = options, .problems = problems}};
     enum clr_status status = CLR_OK;
     if (!group_rows(&resolver))
-        status = clr_fail(error, CLR_NOMEM, 0, "out of memory");
-    for (uint32_t i = 0; i < process->image_count && status == CLR_OK; i++)
+        status = clr_no_memory(error);
+    for (uint32_t i = 0; i < process->images.count && status == CLR_OK; i++)
         status = resolve_image(&resolver, i, error);
     clr_search_deinit(&resolver.search);
     clr_free(resolver.rows);

@@ -14,14 +14,16 @@
  * Rows of one path belong to one image as long as they lie within the extent that the image's own
  * headers announce. Without these a row at file offset 0 starts another image.
  */
-#include "core/internal.h"
+#include "core/images.h"
 
 #include <elf.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/alloc.h"
 #include "base/map.h"
+#include "base/search.h"
+#include "core/dynsym.h"
+#include "core/pe.h"
 
 enum {
     LINKS_MAX = 1 << 16,     /* entries of the loader's list */
@@ -61,42 +63,29 @@ static const char *text_at(struct clr_process *process, uint64_t address)
     return NULL;
 }
 
-/* Adds an image; SHAPE (may be NULL) becomes the process's. */
-static bool add_image(struct clr_process *process, const struct clr_image *image,
-                      struct clr_elf_shape *shape)
+/* Adds an image and takes over its headers. */
+static bool add_image(struct clr_process *process, const struct clr_image *image)
 {
-    size_t room = process->image_room, shape_room = process->image_room;
-    if (!clr_grow(&process->images, process->image_count, &room, sizeof *image)) {
-        clr_free(shape);
-        return false;
-    }
-    if (!clr_grow(&process->shapes, process->image_count, &shape_room, sizeof(void *))) {
-        clr_free(shape);
-        return false;
-    }
-    process->image_room = room;
-    process->images[process->image_count] = *image;
-    process->shapes[process->image_count++] = shape;
-    return true;
+    if (CLR_ARRAY_ADD(&process->images, *image))
+        return true;
+    clr_free(image->headers);
+    return false;
 }
 
-/* Fills in what the ELF header at image->start tells. False: no memory. *SHAPE is NULL if there is
- * none. */
-static bool examine(const struct clr_process *process, struct clr_image *image,
-                    struct clr_elf_shape **shape)
+/* Fills in what the ELF header at image->start says, if there is one. False: no memory. */
+static bool examine(const struct clr_process *process, struct clr_image *image)
 {
     struct clr_elf_view view = memory_view(process, image->start, 0);
-    struct clr_elf_shape found;
+    struct clr_elf_headers found;
     uint64_t end;
-    *shape = NULL;
-    if (!clr_elf_shape(&view, false, process->info.machine, &found))
+    if (!clr_elf_headers_read(&view, false, process->info.machine, &found))
         return true;
     image->bias = image->start - found.lowest;
     if (__builtin_add_overflow(image->start, found.highest - found.lowest, &end))
         return true;
-    if (!(*shape = clr_alloc(1, sizeof **shape)))
+    if (!(image->headers = clr_alloc(1, sizeof found)))
         return false;
-    **shape = found;
+    *image->headers = found;
     image->is_elf = true;
     image->end = end > image->end ? end : image->end;
     image->dynamic = found.dynamic ? image->bias + found.dynamic : 0;
@@ -122,14 +111,14 @@ static int by_path(const void *a, const void *b)
 static uint64_t laid_out_end(const struct clr_process *process, const struct clr_mapping *first)
 {
     uint8_t page[CLR_PAGE];
-    struct clr_pe_shape shape;
+    struct clr_pe pe;
     uint64_t end, step = process->info.page_size;
     if (!clr_read(process, first->start, page, sizeof page) ||
-        !clr_pe_shape(page, sizeof page, &shape))
+        !clr_pe_headers(&pe, page, sizeof page))
         return 0;
-    uint64_t headers = (shape.headers_size + step - 1) & ~(step - 1);
+    uint64_t headers = (pe.size_of_headers + step - 1) & ~(step - 1);
     if (first->end - first->start != headers ||
-        __builtin_add_overflow(first->start, shape.image_size, &end))
+        __builtin_add_overflow(first->start, pe.size_of_image, &end))
         return 0;
     return end;
 }
@@ -168,8 +157,7 @@ static bool images_of_path(struct clr_process *process, struct clr_mapping **row
                                   .bias = first->start,
                                   .path = first->path,
                                   .deleted = first->deleted};
-        struct clr_elf_shape *shape = NULL;
-        if (first->offset == 0 && !examine(process, &image, &shape))
+        if (first->offset == 0 && !examine(process, &image))
             return false;
         size_t used = rows_of_image(process, rows + at, count - at, &image);
         for (size_t i = at; i < at + used; i++) {
@@ -177,7 +165,7 @@ static bool images_of_path(struct clr_process *process, struct clr_mapping **row
             image.end = rows[i]->end > image.end ? rows[i]->end : image.end;
             image.deleted |= rows[i]->deleted;
         }
-        if (!add_image(process, &image, shape))
+        if (!add_image(process, &image))
             return false;
         at += used;
     }
@@ -186,11 +174,11 @@ static bool images_of_path(struct clr_process *process, struct clr_mapping **row
 
 static bool images_of_mappings(struct clr_process *process)
 {
-    size_t count = process->mapping_count;
+    size_t count = process->mappings.count;
     struct clr_mapping **rows = clr_alloc(count, sizeof *rows);
     bool good = rows != NULL;
     for (size_t i = 0; good && i < count; i++)
-        rows[i] = &process->mappings[i];
+        rows[i] = &process->mappings.items[i];
     if (good)
         qsort(rows, count, sizeof *rows, by_path);
     for (size_t at = 0; good && at < count;) {
@@ -207,32 +195,31 @@ static bool images_of_mappings(struct clr_process *process)
 /* --- Without NT_FILE -------------------------------------------------------------------------- */
 
 /* The name that an image gives itself, or "". */
-static const char *own_name(struct clr_process *process, const struct clr_image *image,
-                            const struct clr_elf_shape *shape)
+static const char *own_name(struct clr_process *process, const struct clr_image *image)
 {
     struct clr_elf_view view = memory_view(process, image->bias, image->bias);
+    const struct clr_elf_headers *headers = image->headers;
     uint64_t strings, offset;
     const char *name = NULL;
-    if (shape->dynamic && clr_elf_pointer(&view, shape, DT_STRTAB, &strings) &&
-        clr_elf_dynamic(&view, shape->dynamic, DT_SONAME, &offset))
+    if (headers->dynamic && clr_elf_pointer(&view, headers, DT_STRTAB, &strings) &&
+        clr_elf_dynamic(&view, headers->dynamic, DT_SONAME, &offset))
         name = text_at(process, image->bias + strings + offset);
     return name ? name : "";
 }
 
 static bool images_of_headers(struct clr_process *process)
 {
-    for (size_t i = 0; i < process->elf.segment_count; i++) {
-        const struct clr_segment *segment = &process->elf.segments[i];
-        struct clr_image image = {.start = segment->vaddr, .end = segment->vaddr};
-        struct clr_elf_shape *shape;
-        if (segment->type != PT_LOAD || segment->filesz == 0)
+    for (size_t i = 0; i < process->ranges.count; i++) {
+        const struct clr_range *range = &process->ranges.items[i];
+        struct clr_image image = {.start = range->start, .end = range->start};
+        if (range->saved == 0)
             continue;
-        if (!examine(process, &image, &shape))
+        if (!examine(process, &image))
             return false;
-        if (!shape)
+        if (!image.headers)
             continue;
-        image.path = own_name(process, &image, shape);
-        if (!add_image(process, &image, shape))
+        image.path = own_name(process, &image);
+        if (!add_image(process, &image))
             return false;
     }
     return true;
@@ -240,51 +227,27 @@ static bool images_of_headers(struct clr_process *process)
 
 /* --- Order ------------------------------------------------------------------------------------ */
 
-/* Sorts images together with their shapes, which lie in an array of their own: a heap sort. */
-static void sift(struct clr_process *process, size_t root, size_t end)
+static int by_start(const void *a, const void *b)
 {
-    for (size_t child; (child = 2 * root + 1) < end; root = child) {
-        if (child + 1 < end && process->images[child].start < process->images[child + 1].start)
-            child++;
-        if (process->images[root].start >= process->images[child].start)
-            return;
-        struct clr_image image = process->images[root];
-        struct clr_elf_shape *shape = process->shapes[root];
-        process->images[root] = process->images[child];
-        process->shapes[root] = process->shapes[child];
-        process->images[child] = image;
-        process->shapes[child] = shape;
-    }
+    const struct clr_image *x = a, *y = b;
+    if (x->start != y->start)
+        return x->start < y->start ? -1 : 1;
+    return strcmp(x->path, y->path);
 }
 
 static void sort_images(struct clr_process *process)
 {
-    size_t count = process->image_count;
-    for (size_t i = count / 2; i-- > 0;)
-        sift(process, i, count);
-    for (size_t end = count; end-- > 1;) {
-        struct clr_image image = process->images[0];
-        struct clr_elf_shape *shape = process->shapes[0];
-        process->images[0] = process->images[end];
-        process->shapes[0] = process->shapes[end];
-        process->images[end] = image;
-        process->shapes[end] = shape;
-        sift(process, 0, end);
-    }
+    if (process->images.count)
+        qsort(process->images.items, process->images.count, sizeof *process->images.items,
+              by_start);
 }
 
 /* How many of the first COUNT images start at or below ADDRESS. */
 static size_t image_after(const struct clr_process *process, size_t count, uint64_t address)
 {
-    size_t low = 0, high = count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (process->images[middle].start <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    size_t i;
+    CLR_SEARCH(i, 0, count, process->images.items[i].start <= address);
+    return i;
 }
 
 /* --- The loader's list ------------------------------------------------------------------------ */
@@ -294,13 +257,12 @@ static bool add_linked(struct clr_process *process, uint64_t bias, uint64_t dyna
                        const char *path)
 {
     struct clr_image image = {.start = bias, .end = bias, .bias = bias, .path = path};
-    struct clr_elf_shape *shape;
-    if (!examine(process, &image, &shape))
+    if (!examine(process, &image))
         return false;
-    if (!shape)
+    if (!image.headers)
         return true;
     image.dynamic = dynamic;
-    return add_image(process, &image, shape);
+    return add_image(process, &image);
 }
 
 /* Takes up one entry. The first KNOWN images are sorted. */
@@ -313,7 +275,7 @@ static bool follow_link(struct clr_process *process, size_t known, uint64_t link
     /* By address: the first page of an image may be missing while its mapping is known. */
     size_t i = image_after(process, known, dynamic);
     struct clr_image *image =
-        i && dynamic < process->images[i - 1].end ? &process->images[i - 1] : NULL;
+        i && dynamic < process->images.items[i - 1].end ? &process->images.items[i - 1] : NULL;
     if (image && image->dynamic == 0)
         image->dynamic = dynamic;
     if (image && image->path[0] == '/')
@@ -331,8 +293,8 @@ static void name_program(struct clr_process *process)
     if (!clr_process_auxv(process, AT_ENTRY, &entry) ||
         !clr_process_auxv(process, AT_EXECFN, &address))
         return;
-    for (size_t i = 0; i < process->image_count; i++) {
-        struct clr_image *image = &process->images[i];
+    for (size_t i = 0; i < process->images.count; i++) {
+        struct clr_image *image = &process->images.items[i];
         if (entry < image->start || entry >= image->end || image->path[0])
             continue;
         const char *path = text_at(process, address);
@@ -345,8 +307,8 @@ static void name_program(struct clr_process *process)
 static uint64_t first_link(const struct clr_process *process)
 {
     uint64_t word = process->info.word_size, debug, link;
-    for (size_t i = 0; i < process->image_count; i++) {
-        const struct clr_image *image = &process->images[i];
+    for (size_t i = 0; i < process->images.count; i++) {
+        const struct clr_image *image = &process->images.items[i];
         struct clr_elf_view view = memory_view(process, 0, image->bias);
         if (image->dynamic && clr_elf_dynamic(&view, image->dynamic, DT_DEBUG, &debug) && debug &&
             clr_read_word(process, debug + word, &link) && link)
@@ -358,7 +320,7 @@ static uint64_t first_link(const struct clr_process *process)
 static bool images_of_loader(struct clr_process *process)
 {
     uint64_t next_at = 3 * (uint64_t)process->info.word_size, link = first_link(process);
-    size_t known = process->image_count;
+    size_t known = process->images.count;
     struct clr_map seen = {0}; /* a list that bites its tail ends there */
     bool good = true;
     for (uint64_t ignored; good && link != 0 && seen.count < LINKS_MAX;) {
@@ -379,10 +341,10 @@ static bool images_of_loader(struct clr_process *process)
 static uint32_t image_of(const struct clr_process *process, const struct clr_mapping *mapping)
 {
     uint64_t start = mapping->image_start;
-    for (size_t i = image_after(process, process->image_count, start);
-         i-- > 0 && process->images[i].start == start;)
-        if (process->images[i].path == mapping->path ||
-            strcmp(process->images[i].path, mapping->path) == 0)
+    for (size_t i = image_after(process, process->images.count, start);
+         i-- > 0 && process->images.items[i].start == start;)
+        if (process->images.items[i].path == mapping->path ||
+            strcmp(process->images.items[i].path, mapping->path) == 0)
             return (uint32_t)i;
     return UINT32_MAX;
 }
@@ -390,21 +352,21 @@ static uint32_t image_of(const struct clr_process *process, const struct clr_map
 enum clr_status clr_images_read(struct clr_process *process, struct clr_problems *problems,
                                 struct clr_error *error)
 {
-    bool good = process->mapping_count ? images_of_mappings(process) : images_of_headers(process);
+    bool good = process->mappings.count ? images_of_mappings(process) : images_of_headers(process);
     if (good)
         sort_images(process);
     if (!good || !images_of_loader(process))
-        return clr_fail(error, CLR_NOMEM, 0, "out of memory");
+        return clr_no_memory(error);
     sort_images(process);
     /* What a header announces does not reach into the next image. */
-    for (size_t i = 0; i + 1 < process->image_count; i++) {
-        struct clr_image *image = &process->images[i];
-        if (image->end > process->images[i + 1].start)
-            image->end = process->images[i + 1].start;
+    for (size_t i = 0; i + 1 < process->images.count; i++) {
+        struct clr_image *image = &process->images.items[i];
+        if (image->end > process->images.items[i + 1].start)
+            image->end = process->images.items[i + 1].start;
     }
-    for (size_t i = 0; i < process->mapping_count; i++)
-        process->mappings[i].image = image_of(process, &process->mappings[i]);
-    if (process->mapping_count == 0 && process->image_count)
+    for (size_t i = 0; i < process->mappings.count; i++)
+        process->mappings.items[i].image = image_of(process, &process->mappings.items[i]);
+    if (process->mappings.count == 0 && process->images.count)
         clr_problem(problems, CLR_WARNING, "images", 0, 0,
                     "the note of mapped files is missing: images were found by their headers and "
                     "the loader's list");
@@ -413,32 +375,22 @@ enum clr_status clr_images_read(struct clr_process *process, struct clr_problems
 
 size_t clr_process_images(const struct clr_process *process, const struct clr_image **images)
 {
-    *images = process->images;
-    return process->image_count;
+    *images = process->images.items;
+    return process->images.count;
 }
 
 const struct clr_image *clr_image_at(const struct clr_process *process, uint64_t address)
 {
-    size_t i = image_after(process, process->image_count, address);
-    return i && address < process->images[i - 1].end ? &process->images[i - 1] : NULL;
-}
-
-const struct clr_elf_shape *clr_image_shape(const struct clr_process *process,
-                                            const struct clr_image *image)
-{
-    uintptr_t at = (uintptr_t)image, first = (uintptr_t)process->images;
-    if (at < first || at >= first + process->image_count * sizeof *image)
-        image = clr_image_at(process, image->start); /* a copy of one of ours */
-    return image ? process->shapes[image - process->images] : NULL;
+    size_t i = image_after(process, process->images.count, address);
+    return i && address < process->images.items[i - 1].end ? &process->images.items[i - 1] : NULL;
 }
 
 bool clr_image_symbol(const struct clr_process *process, const struct clr_image *image,
                       const char *name, uint64_t *address, uint64_t *size)
 {
-    const struct clr_elf_shape *shape = clr_image_shape(process, image);
     struct clr_elf_view view = memory_view(process, image->bias, image->bias);
     uint64_t value;
-    if (shape && clr_elf_symbol(&view, shape, name, &value, size))
+    if (image->headers && clr_elf_symbol(&view, image->headers, name, &value, size))
         *address = image->bias + value;
     else if (!clr_file_symbol(process, image, name, address, size))
         return false;

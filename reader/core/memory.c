@@ -1,9 +1,9 @@
 /*
  * The saved memory of the process: sorted runs, and the one door to them.
  *
- * Every PT_LOAD contributes the bytes that the file really holds of it; image files contribute what
- * the core left out. Runs are what is left when overlaps are resolved by rank: the place in the
- * program header table, image files after all of them. Runs that go on in both memory and file are
+ * Every range contributes the bytes that the file really holds of it; image files contribute what
+ * the core left out. Runs are what is left when overlaps are resolved by rank: the order in which
+ * the dump lists them, image files after all of them. Runs that go on in both memory and file are
  * joined, so that a writer that splits the heap into pages costs nothing.
  *
  * A view is a binary search over a dense array of starts and an addition; there is no cache to
@@ -11,7 +11,7 @@
  * measured slower for the walk of a heap. A mapping of a file that somebody cuts ends the process
  * by SIGBUS; a private copy that is filled piece by piece does not, and costs memory instead.
  */
-#include "core/internal.h"
+#include "core/memory.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -20,7 +20,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "base/alloc.h"
+#include "core/private.h"
 
 /* --- The bytes of a file ---------------------------------------------------------------------- */
 
@@ -50,7 +50,7 @@ enum clr_status clr_backing_open(struct clr_backing *backing, int fd, const char
             backing->path = clr_copy_text(path, strlen(path));
         if (!backing->pieces || (path && !backing->path)) {
             clr_backing_close(backing);
-            return clr_fail(error, CLR_NOMEM, 0, "out of memory");
+            return clr_no_memory(error);
         }
     }
     int flags = mapped ? MAP_PRIVATE : MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
@@ -143,16 +143,6 @@ const uint8_t *clr_backing_view(struct clr_backing *backing, uint64_t offset, ui
     return backing->data + offset;
 }
 
-bool clr_backing_read(struct clr_backing *backing, uint64_t offset, void *out, size_t size)
-{
-    uint64_t got;
-    const uint8_t *bytes = clr_backing_view(backing, offset, size, &got);
-    if (!bytes || got < size)
-        return size == 0;
-    memcpy(out, bytes, size);
-    return true;
-}
-
 /* --- Making the runs -------------------------------------------------------------------------- */
 
 static int by_start(const void *a, const void *b)
@@ -163,22 +153,22 @@ static int by_start(const void *a, const void *b)
     return x->rank < y->rank ? -1 : x->rank > y->rank;
 }
 
-/* Writers put PT_LOADs in order: to see that is a tenth of the price of sorting them again. */
-void clr_extents_sort(struct clr_extent *extents, size_t count)
+/* Writers put ranges in order: to see that is a tenth of the price of sorting them again. */
+void clr_extents_sort(struct clr_extents *extents)
 {
     size_t sorted = 1;
-    while (sorted < count && by_start(&extents[sorted - 1], &extents[sorted]) <= 0)
+    while (sorted < extents->count &&
+           by_start(&extents->items[sorted - 1], &extents->items[sorted]) <= 0)
         sorted++;
-    if (sorted < count)
-        qsort(extents, count, sizeof *extents, by_start);
+    if (sorted < extents->count)
+        qsort(extents->items, extents->count, sizeof *extents->items, by_start);
 }
 
 struct sweep {
     const struct clr_extent *extents;
     size_t *heap; /* indexes of extents that hold the current address; lowest rank on top */
     size_t heap_count;
-    struct clr_run *runs;
-    size_t run_count, run_room;
+    CLR_ARRAY(struct clr_run) runs;
 };
 
 static bool ranks_before(const struct sweep *sweep, size_t a, size_t b)
@@ -216,16 +206,13 @@ static void pop(struct sweep *sweep)
 static bool emit(struct sweep *sweep, const struct clr_extent *from, uint64_t start, uint64_t end)
 {
     uint64_t offset = from->offset + (start - from->start);
-    struct clr_run *last = sweep->run_count ? &sweep->runs[sweep->run_count - 1] : NULL;
+    struct clr_run *last = sweep->runs.count ? &sweep->runs.items[sweep->runs.count - 1] : NULL;
     if (last && last->end == start && last->file == from->file &&
         last->offset + (last->end - last->start) == offset) {
         last->end = end;
         return true;
     }
-    if (!clr_grow(&sweep->runs, sweep->run_count, &sweep->run_room, sizeof *sweep->runs))
-        return false;
-    sweep->runs[sweep->run_count++] = (struct clr_run){start, end, offset, from->file};
-    return true;
+    return CLR_ARRAY_ADD(&sweep->runs, (struct clr_run){start, end, offset, from->file});
 }
 
 static bool sweep_extents(struct sweep *sweep, size_t count)
@@ -261,31 +248,32 @@ static void drop_runs(struct clr_process *process)
     process->run_count = 0;
 }
 
-enum clr_status clr_runs_build(struct clr_process *process, struct clr_extent *extents,
-                               size_t count, uint64_t *overlapped, struct clr_error *error)
+enum clr_status clr_runs_build(struct clr_process *process, struct clr_extents *extents,
+                               uint64_t *overlapped, struct clr_error *error)
 {
     uint64_t offered = 0, taken = 0;
+    const size_t count = extents->count;
     drop_runs(process);
-    clr_extents_sort(extents, count);
-    struct sweep sweep = {.extents = extents, .heap = clr_alloc(count, sizeof *sweep.heap)};
+    clr_extents_sort(extents);
+    struct sweep sweep = {.extents = extents->items, .heap = clr_alloc(count, sizeof *sweep.heap)};
     bool good = sweep.heap && sweep_extents(&sweep, count);
     clr_free(sweep.heap);
-    process->runs = sweep.runs;
-    process->run_count = sweep.run_count;
-    process->starts = clr_alloc(sweep.run_count, sizeof *process->starts);
-    process->before = clr_alloc(sweep.run_count + 1, sizeof *process->before);
+    process->runs = sweep.runs.items;
+    process->run_count = sweep.runs.count;
+    process->starts = clr_alloc(sweep.runs.count, sizeof *process->starts);
+    process->before = clr_alloc(sweep.runs.count + 1, sizeof *process->before);
     if (!good || !process->starts || !process->before) {
         drop_runs(process);
-        return clr_fail(error, CLR_NOMEM, 0, "out of memory");
+        return clr_no_memory(error);
     }
-    for (size_t i = 0; i < sweep.run_count; i++) {
-        process->starts[i] = sweep.runs[i].start;
+    for (size_t i = 0; i < process->run_count; i++) {
+        process->starts[i] = process->runs[i].start;
         process->before[i] = taken;
-        taken += sweep.runs[i].end - sweep.runs[i].start;
+        taken += process->runs[i].end - process->runs[i].start;
     }
-    process->before[sweep.run_count] = taken;
+    process->before[process->run_count] = taken;
     for (size_t i = 0; i < count; i++)
-        offered += extents[i].end - extents[i].start;
+        offered += extents->items[i].end - extents->items[i].start;
     *overlapped = offered - taken;
     return CLR_OK;
 }
@@ -300,8 +288,8 @@ size_t clr_process_runs(const struct clr_process *process, const struct clr_run 
 
 size_t clr_process_regions(const struct clr_process *process, const struct clr_region **regions)
 {
-    *regions = process->regions;
-    return process->region_count;
+    *regions = process->regions.items;
+    return process->regions.count;
 }
 
 /* How many runs start at or below ADDRESS. */
@@ -328,7 +316,7 @@ const uint8_t *clr_view(const struct clr_process *process, uint64_t address, uin
     if (address >= run->end)
         return NULL;
     uint64_t left = run->end - address, offset = run->offset + (address - run->start);
-    struct clr_backing *backing = &process->files[run->file];
+    struct clr_backing *backing = &process->files.items[run->file];
     if (want > left)
         want = left;
     if (backing->pieces || want == 0)

@@ -22,14 +22,13 @@
  * with a signature of its own; gdb's gcore gives NT_FILE offsets in units of 1; the kernel starts
  * with NT_PRSTATUS and counts in pages.
  */
-#include "core/internal.h"
+#include "core/notes.h"
 
 #include <elf.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/alloc.h"
 #include "base/bytes.h"
 
 /* --- Layouts ---------------------------------------------------------------------------------- */
@@ -76,11 +75,6 @@ static struct clr_bytes bytes_of(const struct reader *reader, const struct clr_n
     return b;
 }
 
-static enum clr_status out_of_memory(struct clr_error *error)
-{
-    return clr_fail(error, CLR_NOMEM, 0, "out of memory");
-}
-
 static enum clr_status read_thread(struct reader *reader, const struct clr_note *note,
                                    struct clr_error *error)
 {
@@ -110,10 +104,7 @@ static enum clr_status read_thread(struct reader *reader, const struct clr_note 
         reader->undecoded++;
         return CLR_OK;
     }
-    if (!clr_grow(&process->threads, process->thread_count, &process->thread_room, sizeof thread))
-        return out_of_memory(error);
-    process->threads[process->thread_count++] = thread;
-    return CLR_OK;
+    return CLR_ARRAY_ADD(&process->threads, thread) ? CLR_OK : clr_no_memory(error);
 }
 
 /* A text of fixed size: up to its terminator, without blanks at the end. */
@@ -148,7 +139,7 @@ static enum clr_status read_command(struct reader *reader, const struct clr_note
     }
     if (length > 0 &&
         !(process->info.command = clr_process_keep(process, (const char *)text, length)))
-        return out_of_memory(error);
+        return clr_no_memory(error);
     return CLR_OK;
 }
 
@@ -157,16 +148,15 @@ static enum clr_status read_auxv(struct reader *reader, const struct clr_note *n
 {
     struct clr_process *process = reader->process;
     struct clr_bytes b = bytes_of(reader, note);
-    reader->auxv_before_threads |= process->thread_count == 0;
+    reader->auxv_before_threads |= process->threads.count == 0;
     for (;;) {
         struct clr_auxv_entry entry;
         entry.type = clr_bytes_word(&b, process->info.word_size);
         entry.value = clr_bytes_word(&b, process->info.word_size);
         if (b.bad || entry.type == AT_NULL)
             return CLR_OK;
-        if (!clr_grow(&process->auxv, process->auxv_count, &process->auxv_room, sizeof entry))
-            return out_of_memory(error);
-        process->auxv[process->auxv_count++] = entry;
+        if (!CLR_ARRAY_ADD(&process->auxv, entry))
+            return clr_no_memory(error);
     }
 }
 
@@ -197,17 +187,13 @@ static enum clr_status keep_mapping(struct reader *reader, struct clr_mapping ma
         mapping.deleted = true;
         length -= tail;
     }
-    const struct clr_mapping *last =
-        process->mapping_count ? &process->mappings[process->mapping_count - 1] : NULL;
+    size_t count = process->mappings.count;
+    const struct clr_mapping *last = count ? &process->mappings.items[count - 1] : NULL;
     if (last && strlen(last->path) == length && memcmp(last->path, path, length) == 0)
         mapping.path = last->path;
     else if (!(mapping.path = clr_process_keep(process, path, length)))
-        return out_of_memory(error);
-    if (!clr_grow(&process->mappings, process->mapping_count, &process->mapping_room,
-                  sizeof mapping))
-        return out_of_memory(error);
-    process->mappings[process->mapping_count++] = mapping;
-    return CLR_OK;
+        return clr_no_memory(error);
+    return CLR_ARRAY_ADD(&process->mappings, mapping) ? CLR_OK : clr_no_memory(error);
 }
 
 static enum clr_status read_files(struct reader *reader, const struct clr_note *note,
@@ -217,7 +203,7 @@ static enum clr_status read_files(struct reader *reader, const struct clr_note *
     size_t word = process->info.word_size;
     struct clr_bytes b = bytes_of(reader, note);
     uint64_t count = clr_bytes_word(&b, word), unit = clr_bytes_word(&b, word), bad = 0;
-    reader->file_before_threads |= process->thread_count == 0;
+    reader->file_before_threads |= process->threads.count == 0;
     if (b.bad || count > (b.size - b.at) / (3 * word)) {
         reader->undecoded++;
         return CLR_OK;
@@ -261,8 +247,8 @@ static void read_siginfo(struct reader *reader, const struct clr_note *note)
         return;
     reader->has_siginfo = true;
     reader->siginfo_signal = signal;
-    if (process->thread_count)
-        reader->siginfo_thread = process->threads[process->thread_count - 1].os_id;
+    if (process->threads.count)
+        reader->siginfo_thread = process->threads.items[process->threads.count - 1].os_id;
 }
 
 static enum clr_status visit(void *context, const struct clr_note *note, struct clr_error *error)
@@ -280,11 +266,11 @@ static enum clr_status visit(void *context, const struct clr_note *note, struct 
     }
 }
 
-/* --- Conclusions ------------------------------------------------------------------------------ */
+/* --- What follows from them ---------------------------------------------------------------------------- */
 
 static enum clr_writer writer_of(const struct reader *reader)
 {
-    if (reader->process->thread_count == 0 && reader->file_unit == 0)
+    if (reader->process->threads.count == 0 && reader->file_unit == 0)
         return CLR_WRITER_UNKNOWN;
     if (reader->auxv_before_threads && reader->file_before_threads)
         return CLR_WRITER_CREATEDUMP;
@@ -298,9 +284,9 @@ static enum clr_writer writer_of(const struct reader *reader)
 static void find_signal(struct reader *reader)
 {
     struct clr_process_info *info = &reader->process->info;
-    for (size_t i = 0; i < reader->process->thread_count && info->signal == 0; i++) {
-        info->signal = reader->process->threads[i].signal;
-        info->signal_thread = info->signal ? reader->process->threads[i].os_id : 0;
+    for (size_t i = 0; i < reader->process->threads.count && info->signal == 0; i++) {
+        info->signal = reader->process->threads.items[i].signal;
+        info->signal_thread = info->signal ? reader->process->threads.items[i].os_id : 0;
     }
     if (info->signal == 0 && reader->has_siginfo && info->writer != CLR_WRITER_GCORE) {
         info->signal = reader->siginfo_signal;
@@ -322,19 +308,18 @@ static int by_address(const void *a, const void *b)
 static void order_mappings(struct clr_process *process)
 {
     size_t kept = 0;
-    if (process->mapping_count == 0)
+    struct clr_mapping *rows = process->mappings.items;
+    if (process->mappings.count == 0)
         return;
-    qsort(process->mappings, process->mapping_count, sizeof *process->mappings, by_address);
-    for (size_t i = 1; i < process->mapping_count; i++) {
-        const struct clr_mapping *next = &process->mappings[i], *last = &process->mappings[kept];
-        if (by_address(next, last) != 0 || strcmp(next->path, last->path) != 0)
-            process->mappings[++kept] = *next;
-    }
-    process->mapping_count = kept + 1;
+    qsort(rows, process->mappings.count, sizeof *rows, by_address);
+    for (size_t i = 1; i < process->mappings.count; i++)
+        if (by_address(&rows[i], &rows[kept]) != 0 || strcmp(rows[i].path, rows[kept].path) != 0)
+            rows[++kept] = rows[i];
+    process->mappings.count = kept + 1;
 }
 
-enum clr_status clr_notes_read(struct clr_process *process, struct clr_problems *problems,
-                               struct clr_error *error)
+enum clr_status clr_notes_read(struct clr_process *process, void *elf,
+                               struct clr_problems *problems, struct clr_error *error)
 {
     struct clr_process_info *info = &process->info;
     struct reader reader = {.process = process, .problems = problems};
@@ -346,9 +331,9 @@ enum clr_status clr_notes_read(struct clr_process *process, struct clr_problems 
         char text[32];
         snprintf(text, sizeof text, "machine %u", info->machine);
         if (!(info->arch = clr_process_keep(process, text, strlen(text))))
-            return out_of_memory(error);
+            return clr_no_memory(error);
     }
-    CLR_TRY(clr_elf_notes(&process->elf, visit, &reader, &lost, error));
+    CLR_TRY(clr_elf_notes(elf, process, visit, &reader, &lost, error));
     info->page_size = CLR_PAGE;
     if (reader.file_unit > 1)
         info->page_size = reader.file_unit;
@@ -375,23 +360,23 @@ enum clr_status clr_notes_read(struct clr_process *process, struct clr_problems 
 
 size_t clr_process_threads(const struct clr_process *process, const struct clr_os_thread **threads)
 {
-    *threads = process->threads;
-    return process->thread_count;
+    *threads = process->threads.items;
+    return process->threads.count;
 }
 
 const struct clr_os_thread *clr_process_thread(const struct clr_process *process, uint32_t os_id)
 {
-    for (size_t i = 0; i < process->thread_count; i++)
-        if (process->threads[i].os_id == os_id)
-            return &process->threads[i];
+    for (size_t i = 0; i < process->threads.count; i++)
+        if (process->threads.items[i].os_id == os_id)
+            return &process->threads.items[i];
     return NULL;
 }
 
 bool clr_process_auxv(const struct clr_process *process, uint64_t type, uint64_t *value)
 {
-    for (size_t i = 0; i < process->auxv_count; i++) {
-        if (process->auxv[i].type == type) {
-            *value = process->auxv[i].value;
+    for (size_t i = 0; i < process->auxv.count; i++) {
+        if (process->auxv.items[i].type == type) {
+            *value = process->auxv.items[i].value;
             return true;
         }
     }

@@ -1,9 +1,9 @@
 /*
  * The dumped process: its saved memory, its native images, its threads' registers. Knows no .NET.
  *
- *   core file --elf.c--> program headers and notes as bytes   (libelf ends there)
- *             --notes.c--> threads, auxv, mapped files, signal, command   (layouts as data)
- *             --memory.c--> sorted runs of saved bytes; the one door to them
+ *   dump file --format.h--> ranges of memory, threads, auxv, mapped files, signal, command;
+ *               of an ELF core by elf.c (libelf ends there) and notes.c (layouts as data)
+ *             --memory.c--> sorted runs of saved bytes; every read of memory goes through them
  *             --images.c--> native images with build id; exported symbols by GNU hash
  *             --process.c--> opens all that; the identity of a dump
  *
@@ -49,7 +49,7 @@ struct clr_process_info {
     const char *command;    /* NT_PRPSINFO's arguments, else its name */
     int32_t signal;         /* that ended it; 0 if none */
     uint32_t signal_thread; /* os id of the thread that got it; 0 if none */
-    uint64_t missing_bytes; /* announced by PT_LOADs and held neither by the file nor a stand-in;
+    uint64_t missing_bytes; /* announced by ranges and held neither by the file nor a stand-in;
                                address space that was only set aside (no rights, nothing saved) does
                                not count */
     const char *cut; /* what memory a cut file lacks: '0x1000-0x2000, … and 5 more ranges'; NULL:
@@ -65,16 +65,16 @@ enum clr_status clr_process_check(const struct clr_process *process, struct clr_
 /* --- memory.c ------------------------------------------------------------------------------- */
 
 /* One stretch of the address space with bytes that the dump (or an image file) holds. Runs are
- * sorted, do not overlap and are never empty; neighbours may touch. Where PT_LOADs overlap, the one
- * that comes first in the program header table wins; one that wraps past the end of the address
- * space is cut there. p_filesz < p_memsz means "not saved", never zeros. */
+ * sorted, do not overlap and are never empty; neighbours may touch. Where ranges overlap, the one
+ * that comes first in the dump's list wins; one that wraps past the end of the address space is cut
+ * there. What of a range is not in the file is "not saved", never zeros. */
 struct clr_run {
     uint64_t start, end;
     uint64_t offset; /* of START in its file */
     uint32_t file;   /* 0: the core; n: clr_image_file n */
 };
 
-/* One PT_LOAD or NT_FILE range, as it was announced: for the table of memory regions. */
+/* One range of memory or mapped file, as it was announced: for the table of memory regions. */
 struct clr_region {
     uint64_t start, size;
     uint64_t file_offset; /* in the core; of no meaning if saved_size is 0 */
@@ -88,7 +88,7 @@ size_t clr_process_regions(const struct clr_process *process, const struct clr_r
 
 /* At most WANT saved bytes from ADDRESS on, in one piece; *GOT is how many (0: NULL is returned).
  * A piece ends where a run ends; touching runs of one file that continue each other are one run.
- * The bytes live as long as the process. This is the only door to memory. */
+ * The bytes live as long as the process. Every read of memory is made of this. */
 const uint8_t *clr_view(const struct clr_process *process, uint64_t address, uint64_t want,
                         uint64_t *got);
 
@@ -129,6 +129,7 @@ struct clr_image {
     const char *verified;   /* how the file was checked: 'build_id', 'mvid', 'layout'; NULL */
     uint32_t file;          /* number of the image file for runs, 0 if none */
     uint64_t dynamic;       /* address of its dynamic section, 0 if none is known */
+    struct clr_elf_headers *headers; /* private to core/: NULL unless is_elf */
 };
 
 size_t clr_process_images(const struct clr_process *process, const struct clr_image **images);

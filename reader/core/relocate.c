@@ -13,12 +13,13 @@
  * The tables of ReadyToRun code lie in a writable section of a managed image, beside cells that are
  * written; createdump saves neither. Who knows that he reads a table may take it from the file.
  */
-#include "core/internal.h"
+#include "core/images.h"
 
 #include <elf.h>
 #include <string.h>
 
-#include "base/bytes.h"
+#include "core/dynsym.h"
+#include "core/regions.h"
 
 /* --- Reading from a verified file ------------------------------------------------------------- */
 
@@ -30,14 +31,14 @@ struct disk_image {
 
 static const uint8_t *disk_bytes(const struct disk_image *disk, uint64_t vaddr, uint64_t size)
 {
-    const struct clr_elf_shape *shape = clr_image_shape(disk->process, disk->image);
-    for (uint32_t i = 0; shape && i < shape->load_count; i++) {
-        const struct clr_elf_load *load = &shape->loads[i];
+    const struct clr_elf_headers *headers = disk->image->headers;
+    for (uint32_t i = 0; headers && i < headers->load_count; i++) {
+        const struct clr_elf_load *load = &headers->loads[i];
         uint64_t got;
         if (vaddr < load->vaddr || vaddr - load->vaddr >= load->filesz ||
             load->filesz - (vaddr - load->vaddr) < size)
             continue;
-        const uint8_t *bytes = clr_backing_view(&disk->process->files[disk->image->file],
+        const uint8_t *bytes = clr_backing_view(&disk->process->files.items[disk->image->file],
                                                 load->offset + (vaddr - load->vaddr), size, &got);
         return bytes && got == size ? bytes : NULL;
     }
@@ -58,9 +59,9 @@ static struct clr_elf_view disk_view(const struct disk_image *disk)
         read_disk_image, disk, 0, 0, disk->process->info.word_size, disk->process->info.swapped};
 }
 
-static bool has_elf_file(const struct clr_process *process, const struct clr_image *image)
+static bool has_elf_file(const struct clr_image *image)
 {
-    return image->file != 0 && image->is_elf && clr_image_shape(process, image);
+    return image->file != 0 && image->headers;
 }
 
 bool clr_file_symbol(const struct clr_process *process, const struct clr_image *image,
@@ -69,8 +70,7 @@ bool clr_file_symbol(const struct clr_process *process, const struct clr_image *
     struct disk_image disk = {process, image};
     struct clr_elf_view view = disk_view(&disk);
     uint64_t value;
-    if (!has_elf_file(process, image) ||
-        !clr_elf_symbol(&view, clr_image_shape(process, image), name, &value, size))
+    if (!has_elf_file(image) || !clr_elf_symbol(&view, image->headers, name, &value, size))
         return false;
     *address = image->bias + value;
     return true;
@@ -131,12 +131,12 @@ static bool add_bias(const struct patch *patch, uint64_t place)
 static bool find_table(const struct patch *patch, uint64_t tag, uint64_t size_tag,
                        struct clr_bytes *table)
 {
-    const struct clr_elf_shape *shape = clr_image_shape(patch->process, patch->disk.image);
+    const struct clr_elf_headers *headers = patch->disk.image->headers;
     struct clr_elf_view view = disk_view(&patch->disk);
     uint64_t start, size;
     *table = clr_bytes(NULL, 0);
-    if (shape->dynamic == 0 || !clr_elf_dynamic(&view, shape->dynamic, tag, &start) ||
-        !clr_elf_dynamic(&view, shape->dynamic, size_tag, &size) || size == 0)
+    if (headers->dynamic == 0 || !clr_elf_dynamic(&view, headers->dynamic, tag, &start) ||
+        !clr_elf_dynamic(&view, headers->dynamic, size_tag, &size) || size == 0)
         return true;
     const uint8_t *bytes = disk_bytes(&patch->disk, start, size);
     if (!bytes)
@@ -194,7 +194,7 @@ bool clr_file_relocated(const struct clr_process *process, const struct clr_imag
     struct clr_bytes rela, rel, relr, jumps;
     struct clr_elf_view view = disk_view(&patch.disk);
     uint64_t kind = 0;
-    if (!has_elf_file(process, image) || address < image->bias || !process->info.cpu)
+    if (!has_elf_file(image) || address < image->bias || !process->info.cpu)
         return false;
     patch.relative = process->info.cpu->relative_relocation;
     patch.start = address - image->bias;
@@ -205,26 +205,12 @@ bool clr_file_relocated(const struct clr_process *process, const struct clr_imag
         !find_table(&patch, DT_JMPREL, DT_PLTRELSZ, &jumps))
         return false;
     memcpy(out, bytes, size);
-    clr_elf_dynamic(&view, clr_image_shape(process, image)->dynamic, DT_PLTREL, &kind);
+    clr_elf_dynamic(&view, image->headers->dynamic, DT_PLTREL, &kind);
     return apply_relr(&patch, relr) && apply_table(&patch, rela, true) &&
            apply_table(&patch, rel, false) && apply_table(&patch, jumps, kind == DT_RELA);
 }
 
 /* --- Constants of managed images --------------------------------------------------------------- */
-
-static const struct clr_mapping *mapping_at(const struct clr_process *process, uint64_t address)
-{
-    size_t low = 0, high = process->mapping_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (process->mappings[middle].start <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low != 0 && address < process->mappings[low - 1].end ? &process->mappings[low - 1]
-                                                                : NULL;
-}
 
 const uint8_t *clr_view_constant(const struct clr_process *process, uint64_t address, uint64_t want,
                                  uint64_t *got)
@@ -232,16 +218,18 @@ const uint8_t *clr_view_constant(const struct clr_process *process, uint64_t add
     const uint8_t *bytes = clr_view(process, address, want, got);
     if (bytes)
         return bytes;
-    const struct clr_mapping *mapping = mapping_at(process, address);
-    const struct clr_image *image = mapping ? &process->images[mapping->image] : NULL;
+    const struct clr_mapping *mapping = clr_mapping_at(process, address);
+    if (!mapping || mapping->image == UINT32_MAX)
+        return NULL;
+    const struct clr_image *image = &process->images.items[mapping->image];
     uint64_t saved;
-    if (!image || image->file == 0 || image->is_elf)
+    if (image->file == 0 || image->is_elf)
         return NULL;
     if (want > mapping->end - address)
         want = mapping->end - address;
     if (clr_next_saved(process, address, &saved) && want > saved - address)
         want = saved - address;
-    return clr_backing_view(&process->files[image->file],
+    return clr_backing_view(&process->files.items[image->file],
                             mapping->offset + (address - mapping->start), want, got);
 }
 

@@ -13,16 +13,21 @@
  *   4d 44 4d 50                 Windows minidump;  50 41 47 45 44 55: Windows memory dump
  *   fe ed fa ce/cf, or reversed Mach-O
  */
-#include "core/internal.h"
+#include "core/unpack.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <zstd.h>
 
 #include "base/alloc.h"
+#include "base/text.h"
+
+/* The formats that are read. */
+static const struct clr_dump_format *const formats[] = {&clr_elf_format};
 
 struct kind {
     uint8_t size;
@@ -220,7 +225,7 @@ static enum clr_status unpack_zstd(int *fd, uint64_t packed, const struct clr_op
     if (stream.to < 0)
         status = clr_fail_errno(error, "no temporary file to unpack into (TMPDIR says where)");
     else if (!stream.context || !stream.in || !stream.out)
-        status = clr_fail(error, CLR_NOMEM, 0, "out of memory");
+        status = clr_no_memory(error);
     if (status == CLR_OK) {
         ZSTD_DCtx_setParameter(stream.context, ZSTD_d_windowLogMax, sizeof(size_t) == 8 ? 31 : 27);
         status = decode(&stream, job, &whole, error);
@@ -244,11 +249,10 @@ static enum clr_status unpack_zstd(int *fd, uint64_t packed, const struct clr_op
 }
 
 enum clr_status clr_unpack(const char *path, int *fd, const struct clr_options *options,
-                           struct clr_job *job, struct clr_problems *problems,
-                           struct clr_error *error)
+                           struct clr_job *job, const struct clr_dump_format **format,
+                           struct clr_problems *problems, struct clr_error *error)
 {
-    enum { ELF_HEADER = 52 }; /* the smaller of the two */
-    uint8_t start[CLR_PAGE];
+    uint8_t start[4096];
     struct stat found;
     for (unsigned layer = 0;; layer++) {
         if (fstat(*fd, &found) != 0)
@@ -263,12 +267,12 @@ enum clr_status clr_unpack(const char *path, int *fd, const struct clr_options *
             CLR_TRY(unpack_zstd(fd, (uint64_t)found.st_size, options, job, problems, error));
             continue;
         }
-        static const uint8_t elf[] = {0x7f, 'E', 'L', 'F'};
-        if (memcmp(start, elf, size < sizeof elf ? size : sizeof elf) != 0)
-            return refuse(path, start, size, error);
-        if (size < ELF_HEADER)
-            return clr_fail(error, CLR_NOT_CORE, 0,
-                            "is cut short: it ends at byte %zu, within its ELF header", size);
-        return CLR_OK;
+        for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
+            if (formats[i]->recognizes(start, size)) {
+                *format = formats[i];
+                return CLR_OK;
+            }
+        }
+        return refuse(path, start, size, error);
     }
 }

@@ -5,7 +5,7 @@
 #define CLR_RUNTIME_LOADER_H
 
 #include "runtime/metadata.h"
-#include "runtime/pe.h"
+#include "core/pe.h"
 #include "runtime/runtime.h"
 
 struct clr_module {

@@ -309,6 +309,32 @@ START_TEST(loader_list)
 END_TEST
 
 /* A core of gdb that was cut has lost its notes. */
+/* A mapping whose image the loader names otherwise: its bytes come from nowhere. */
+START_TEST(renamed_by_the_loader)
+{
+    struct image_spec spec = default_spec();
+    uint64_t list = 0x7000000, at = 0x60000000, w = 8, got;
+    spec.debug = list;
+    struct image image = image_build(&spec);
+    struct core *core = core_with(&spec, &image, library, KEEP_ALL);
+    uint8_t memory[512] = {0}, byte;
+    core_put(core, memory + w, list + 100, w);
+    core_put(core, memory + 100, at, w);
+    core_put(core, memory + 100 + w, list + 300, w);
+    core_put(core, memory + 100 + 2 * w, at + 0x100, w); /* its dynamic section */
+    memcpy(memory + 300, "/lib/named.so", 14);
+    core_add_memory(core, list, memory, sizeof memory, sizeof memory, PF_R | PF_W);
+    core_add_file(core, at, at + PAGE, 0, "anonymous");
+    struct opened o;
+    open_core(&o, core, NULL);
+    ck_assert_str_eq(clr_image_at(o.process, at)->path, "/lib/named.so");
+    ck_assert_ptr_null(clr_view_constant(o.process, at, 1, &got));
+    ck_assert(!clr_read_constant(o.process, at, &byte, 1));
+    close_core(&o);
+    image_free(&image);
+}
+END_TEST
+
 START_TEST(found_by_headers)
 {
     struct image_spec spec = default_spec();
@@ -955,6 +981,7 @@ int main(void)
     tcase_add_test(tests, relocated_dynamic_section);
     tcase_add_test(tests, one_path_mapped_twice);
     tcase_add_test(tests, loader_list);
+    tcase_add_test(tests, renamed_by_the_loader);
     tcase_add_test(tests, found_by_headers);
     tcase_add_loop_test(tests, what_an_executable_packs_stands_in_too, 0, 2);
     tcase_add_loop_test(tests, file_by_build_id, 0, 2 * sizeof targets / sizeof *targets);

@@ -8,9 +8,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/pe.h"
 #include "metadata_builder.h"
 #include "runtime/metadata.h"
-#include "runtime/pe.h"
 
 static struct metadata_builder *b;
 static struct clr_error error;
@@ -64,12 +64,13 @@ END_TEST
 START_TEST(offsets)
 {
     uint64_t offset = 77;
-    pe = (struct clr_pe){.size = 0x1000,
-                         .flat = true,
-                         .section_count = 3,
-                         .sections = {{0x2000, 0x150, 0x200, 0x200},   /* padded in the file */
-                                      {0x4000, 0x800, 0x400, 0x100},   /* zeros behind its bytes */
-                                      {0x8000, 0x400, 0xf00, 0x400}}}; /* cut by the file's end */
+    pe =
+        (struct clr_pe){.size = 0x1000,
+                        .flat = true,
+                        .section_count = 3,
+                        .sections = {{0x2000, 0x150, 0x200, 0x200, 0}, /* padded in the file */
+                                     {0x4000, 0x800, 0x400, 0x100, 0}, /* zeros behind its bytes */
+                                     {0x8000, 0x400, 0xf00, 0x400, 0}}}; /* cut by the file's end */
     ck_assert(clr_pe_offset(&pe, 0x2000, 0x200, &offset) && offset == 0x200);
     ck_assert(clr_pe_offset(&pe, 0x21ff, 1, &offset) && offset == 0x3ff);
     ck_assert(clr_pe_offset(&pe, 0x4040, 0xc0, &offset) && offset == 0x440);

@@ -7,10 +7,11 @@
  *                       u16 number of sections at 6, u32 time stamp at 8, u16 size of the optional
  *                       header at 20
  *   NT + 24             optional header: u16 magic (0x10b: PE32, 0x20b: PE32+), u32 size of the
- *                       image at 56, u32 number of directories at 92 (PE32+: 108), then the
- *                       directories, each {u32 rva, u32 size}: 6 is debug, 14 the CLI header
+ *                       image at 56, of the headers at 60, u32 number of directories at 92 (PE32+:
+ *                       108), then the directories, each {u32 rva, u32 size}: 6 is debug, 14 the
+ *                       CLI header
  *   behind that         sections of 40 bytes: u32 virtual size at 8, u32 rva at 12, u32 size in
- *                       the file at 16, u32 offset in the file at 20
+ *                       the file at 16, u32 offset in the file at 20, u32 flags at 36
  *   CLI header          {rva, size} of the metadata at 8, u32 entry point token at 20, {rva, size}
  *                       of the managed native header at 64 (READYTORUN_HEADER)
  *
@@ -19,7 +20,7 @@
  *
  * Sources: the PE format specification; ECMA-335, partition II, section 25.
  */
-#include "runtime/pe.h"
+#include "core/pe.h"
 
 #include "base/bytes.h"
 
@@ -112,7 +113,8 @@ static enum clr_status read_sections(struct clr_pe *pe, const struct source *sou
         pe->sections[i] = (struct clr_pe_section){.rva = u32_at(b, 12),
                                                   .virtual_size = u32_at(b, 8),
                                                   .raw_offset = u32_at(b, 20),
-                                                  .raw_size = u32_at(b, 16)};
+                                                  .raw_size = u32_at(b, 16),
+                                                  .flags = u32_at(b, 36)};
     }
     return CLR_OK;
 }
@@ -131,10 +133,13 @@ static uint64_t size_by_headers(const struct clr_pe *pe)
     return size;
 }
 
-static enum clr_status read_cli_header(struct clr_pe *pe, const struct source *source, uint32_t rva,
+static enum clr_status read_cli_header(struct clr_pe *pe, const struct source *source,
                                        struct clr_error *error)
 {
+    const uint32_t rva = pe->cli_rva;
     uint64_t offset;
+    if (rva == 0)
+        return CLR_OK;
     if (!clr_pe_offset(pe, rva, CLI_HEADER, &offset))
         return clr_fail(error, CLR_BAD_DATA, pe->base,
                         "PE image at 0x%llx: its CLI header at RVA 0x%x lies in no section",
@@ -186,13 +191,14 @@ static enum clr_status read_headers(struct clr_pe *pe, const struct source *sour
                         "nor PE32+",
                         (unsigned long long)pe->base, magic);
     pe->size_of_image = u32_at(optional, 56);
+    pe->size_of_headers = u32_at(optional, 60);
     CLR_TRY(read_sections(pe, source, nt + COFF_END + optional_size, error));
     if (pe->size == 0)
         pe->size = size_by_headers(pe);
     directory(optional, DIRECTORY_DEBUG, &pe->debug_rva, &pe->debug_size);
-    uint32_t cli_rva, cli_size;
-    directory(optional, DIRECTORY_CLI, &cli_rva, &cli_size);
-    return cli_rva ? read_cli_header(pe, source, cli_rva, error) : CLR_OK;
+    uint32_t cli_size;
+    directory(optional, DIRECTORY_CLI, &pe->cli_rva, &cli_size);
+    return CLR_OK;
 }
 
 static enum clr_status open_source(struct clr_pe *pe, const struct source *source, bool flat,
@@ -200,6 +206,8 @@ static enum clr_status open_source(struct clr_pe *pe, const struct source *sourc
 {
     *pe = (struct clr_pe){.base = source->base, .size = source->size, .flat = flat};
     enum clr_status status = read_headers(pe, source, error);
+    if (status == CLR_OK)
+        status = read_cli_header(pe, source, error);
     if (status != CLR_OK)
         *pe = (struct clr_pe){0};
     return status;
@@ -217,6 +225,13 @@ enum clr_status clr_pe_open_file(struct clr_pe *pe, const void *bytes, size_t si
 {
     struct source source = {.bytes = bytes, .size = bytes ? size : 0};
     return open_source(pe, &source, true, error);
+}
+
+bool clr_pe_headers(struct clr_pe *pe, const void *bytes, size_t size)
+{
+    struct source source = {.bytes = bytes, .size = size};
+    *pe = (struct clr_pe){.size = size, .flat = true};
+    return read_headers(pe, &source, NULL) == CLR_OK;
 }
 
 bool clr_pe_offset(const struct clr_pe *pe, uint32_t rva, uint32_t size, uint64_t *offset)
