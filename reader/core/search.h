@@ -4,6 +4,7 @@
 #ifndef CLR_CORE_SEARCH_H
 #define CLR_CORE_SEARCH_H
 
+#include "core/folders.h"
 #include "core/process.h"
 
 struct clr_search {
@@ -13,9 +14,7 @@ struct clr_search {
     /* The rest is search.c's; zero it. */
     const char **wanted; /* names of images, sorted */
     size_t wanted_count;
-    struct listed *listed; /* files of these names in the folders of option 'modules' */
-    size_t listed_count, listed_room, visits;
-    bool scanned;
+    struct clr_folders folders; /* files of these names */
 };
 
 /* Looks at one path, which need not exist. *DONE: it is the file; no other is tried. */

@@ -20,24 +20,24 @@
  *                                    as they are, later ones as signed distances
  *
  * Searched, in this order: embedded; beside the module; the path it was built at; the folders of
- * option 'modules', by name, at any depth down to DEPTH_MAX. A file counts if its id is the
- * module's.
+ * option 'modules', files of that name that end in .pdb. A file counts if its id is the module's.
  *
  * Knowledge: the Portable PDB format specification, and docs/design/specs/PE-COFF.md of the
  * runtime.
  */
 #include "inspect/lines.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
 
 #include "base/alloc.h"
+#include "core/folders.h"
 
 enum {
     ENTRY_SIZE = 28,
@@ -48,8 +48,6 @@ enum {
     GUID_SIZE = 16,
     PATH_MAX_BYTES = 4096,
     PDB_MAX = 1 << 30, /* bytes of a PDB, embedded or not */
-    DEPTH_MAX = 8,
-    VISITS_MAX = 100000, /* directory entries looked at for one PDB */
     RID = 0x00ffffff,
     DOCUMENT_NAME = 0,
     METHOD_DOCUMENT = 0,
@@ -71,6 +69,7 @@ struct pdb_of_module {
 struct clr_pdbs {
     struct pdb_of_module *items;
     size_t count, room;
+    struct clr_folders folders; /* PDBs in the folders of option 'modules' */
 };
 
 /* What a module says of its PDB. */
@@ -81,7 +80,6 @@ struct wanted {
     char path[PATH_MAX_BYTES]; /* '' if none */
     uint64_t embedded;         /* address, 0: none */
     uint32_t embedded_size;
-    unsigned visits;
     bool refused; /* a file of that name was of another build */
 };
 
@@ -112,6 +110,7 @@ void clr_pdbs_destroy(struct clr_pdbs *pdbs)
         return;
     for (size_t i = 0; i < pdbs->count; i++)
         close_pdb(pdbs->items[i].pdb);
+    clr_folders_deinit(&pdbs->folders);
     clr_free(pdbs->items);
     clr_free(pdbs);
 }
@@ -262,37 +261,31 @@ static const char *base_name(const char *path)
     return name;
 }
 
-static enum clr_status try_folder(const char *folder, const char *name, unsigned depth,
-                                  struct wanted *wanted, struct clr_pdb **pdb,
-                                  struct clr_error *error)
+static bool is_pdb(const void *context, const char *name)
 {
-    char path[PATH_MAX_BYTES];
-    if (snprintf(path, sizeof path, "%s/%s", folder, name) >= (int)sizeof path)
-        return CLR_OK;
-    CLR_TRY(try_file(path, wanted, pdb, error));
-    if (*pdb || depth == DEPTH_MAX)
-        return CLR_OK;
-    DIR *directory = opendir(folder);
-    if (!directory)
-        return CLR_OK;
-    enum clr_status status = CLR_OK;
-    for (struct dirent *entry; status == CLR_OK && !*pdb && wanted->visits < VISITS_MAX &&
-                               (entry = readdir(directory));) {
-        struct stat st;
-        wanted->visits++;
-        if (entry->d_name[0] == '.' || (entry->d_type != DT_DIR && entry->d_type != DT_UNKNOWN) ||
-            snprintf(path, sizeof path, "%s/%s", folder, entry->d_name) >= (int)sizeof path ||
-            lstat(path, &st) != 0 || !S_ISDIR(st.st_mode))
-            continue;
-        status = try_folder(path, name, depth + 1, wanted, pdb, error);
-    }
-    closedir(directory);
-    return status;
+    (void)context;
+    size_t length = strlen(name);
+    return length > 4 && strcasecmp(name + length - 4, ".pdb") == 0;
 }
 
-static enum clr_status find_pdb(struct clr_runtime *runtime, const struct clr_options *options,
-                                struct wanted *wanted, struct clr_pdb **pdb,
-                                struct clr_error *error)
+/* The files called NAME in the folders of option 'modules'. */
+static enum clr_status try_folders(struct clr_pdbs *pdbs, struct clr_runtime *runtime,
+                                   const struct clr_options *options, const char *name,
+                                   struct wanted *wanted, struct clr_pdb **pdb,
+                                   struct clr_error *error)
+{
+    size_t count;
+    CLR_TRY(clr_folders_list(&pdbs->folders, options, is_pdb, NULL, runtime->problems,
+                             "source_lines", error));
+    const struct clr_folder_file *files = clr_folders_find(&pdbs->folders, name, 0, &count);
+    for (size_t i = 0; i < count && !*pdb; i++)
+        CLR_TRY(try_file(files[i].path, wanted, pdb, error));
+    return CLR_OK;
+}
+
+static enum clr_status find_pdb(struct clr_pdbs *pdbs, struct clr_runtime *runtime,
+                                const struct clr_options *options, struct wanted *wanted,
+                                struct clr_pdb **pdb, struct clr_error *error)
 {
     char path[PATH_MAX_BYTES];
     const char *name = base_name(wanted->path), *module = wanted->module->path;
@@ -307,9 +300,7 @@ static enum clr_status find_pdb(struct clr_runtime *runtime, const struct clr_op
     }
     if (!*pdb && wanted->path[0] == '/')
         CLR_TRY(try_file(wanted->path, wanted, pdb, error));
-    for (size_t i = 0; !*pdb && i < options->module_count; i++)
-        CLR_TRY(try_folder(options->modules[i], name, 0, wanted, pdb, error));
-    return CLR_OK;
+    return *pdb ? CLR_OK : try_folders(pdbs, runtime, options, name, wanted, pdb, error);
 }
 
 enum clr_status clr_pdb_of(struct clr_pdbs *pdbs, struct clr_runtime *runtime,
@@ -334,7 +325,7 @@ enum clr_status clr_pdb_of(struct clr_pdbs *pdbs, struct clr_runtime *runtime,
         return no_memory(error);
     wanted->module = module;
     read_directory(runtime, wanted);
-    enum clr_status status = find_pdb(runtime, options, wanted, &found, error);
+    enum clr_status status = find_pdb(pdbs, runtime, options, wanted, &found, error);
     if (status == CLR_OK && !found && wanted->refused)
         clr_problem_of(runtime->problems, CLR_INFO, "source_lines", module->address, false,
                        module->address, 0,
