@@ -73,8 +73,9 @@ static enum clr_status start_delegates(struct clr_cursor *base, const struct clr
 {
     struct delegate_cursor *cursor = (struct delegate_cursor *)base;
     struct clr_runtime *runtime = base->dump->runtime;
-    bool one = query->path == 0;
-    if (runtime->delegate_type == 0 || !clr_delegate_layout(runtime, &cursor->layout))
+    bool one = query->path == 0, known;
+    CLR_TRY(clr_delegate_layout(base->dump, &cursor->layout, &known, error));
+    if (runtime->delegate_type == 0 || !known)
         return clr_fail(error, CLR_UNSUPPORTED, 0,
                         "delegates cannot be given: the type System.MulticastDelegate or the names "
                         "of its fields are not known; option 'modules' names a folder with the "

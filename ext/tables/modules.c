@@ -8,8 +8,8 @@
 
 #include "base/alloc.h"
 #include "cache.h"
+#include "inspect/managed.h"
 #include "results.h"
-#include "runtime/fields.h"
 #include "runtime/loader.h"
 
 /* --- modules --------------------------------------------------------------------------------- */
@@ -286,7 +286,10 @@ static enum clr_status result_context_name(struct clr_dump *dump,
     }
     struct clr_text text = {0};
     uint64_t string = 0;
-    bool known = clr_object_field_string(dump->runtime, row->object, "_name", &string, &text);
+    const struct clr_managed *fields;
+    CLR_TRY(clr_managed_of(dump, CLR_MANAGED_LOAD_CONTEXT, row->object, &fields, error));
+    bool known = fields && clr_managed_string(dump->runtime, fields, CLR_LOAD_CONTEXT_NAME,
+                                              row->object, &string, &text);
     bool failed = text.failed;
     if (known && string != 0 && !failed)
         clr_result_copy(context, text.data ? text.data : "", text.length);
@@ -300,14 +303,18 @@ static enum clr_status result_context_name(struct clr_dump *dump,
     return CLR_OK;
 }
 
-static void result_is_unloading(struct clr_dump *dump, const struct clr_load_context *row,
-                                sqlite3_context *context)
+static enum clr_status result_is_unloading(struct clr_dump *dump,
+                                           const struct clr_load_context *row,
+                                           sqlite3_context *context, struct clr_error *error)
 {
+    const struct clr_managed *fields = NULL;
     uint64_t state;
+    if (row->object != 0)
+        CLR_TRY(clr_managed_of(dump, CLR_MANAGED_LOAD_CONTEXT, row->object, &fields, error));
     if (!row->is_collectible) {
         clr_result_bool(context, false);
-    } else if (row->object != 0 &&
-               clr_object_field_uint(dump->runtime, row->object, "_state", 4, &state)) {
+    } else if (fields && clr_managed_read(dump->runtime, fields, CLR_LOAD_CONTEXT_STATE,
+                                          row->object, &state)) {
         clr_result_bool(context, state == STATE_UNLOADING);
     } else if (row->allocator != 0 && row->allocator_object == 0) {
         clr_result_bool(context, true); /* the runtime has let go of it */
@@ -316,6 +323,7 @@ static void result_is_unloading(struct clr_dump *dump, const struct clr_load_con
                     "load context 0x%llx: the state of its object 0x%llx cannot be read",
                     (unsigned long long)row->address, (unsigned long long)row->object);
     }
+    return CLR_OK;
 }
 
 static enum clr_status context_column(struct clr_cursor *base, int column, sqlite3_context *context,
@@ -326,7 +334,7 @@ static enum clr_status context_column(struct clr_cursor *base, int column, sqlit
     case CONTEXT_ADDRESS: clr_result_u64(context, row->address); break;
     case CONTEXT_NAME: return result_context_name(base->dump, row, context, error);
     case CONTEXT_IS_COLLECTIBLE: clr_result_bool(context, row->is_collectible); break;
-    case CONTEXT_IS_UNLOADING: result_is_unloading(base->dump, row, context); break;
+    case CONTEXT_IS_UNLOADING: return result_is_unloading(base->dump, row, context, error);
     case CONTEXT_OBJECT: clr_result_known(context, row->object); break;
     case CONTEXT_LOADER_ALLOCATOR: clr_result_known(context, row->allocator); break;
     case CONTEXT_ALLOCATOR_OBJECT: clr_result_known(context, row->allocator_object); break;

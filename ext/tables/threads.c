@@ -3,8 +3,8 @@
  * each.
  */
 #include "cache.h"
+#include "inspect/managed.h"
 #include "results.h"
-#include "runtime/fields.h"
 
 enum thread_column {
     THREAD_ADDRESS,
@@ -89,7 +89,10 @@ static enum clr_status result_name(struct clr_dump *dump, const struct clr_threa
         return CLR_OK;
     struct clr_text text = {0};
     uint64_t string = 0;
-    bool known = clr_object_field_string(dump->runtime, thread->object, "_name", &string, &text);
+    const struct clr_managed *fields;
+    CLR_TRY(clr_managed_of(dump, CLR_MANAGED_THREAD, thread->object, &fields, error));
+    bool known = fields && clr_managed_string(dump->runtime, fields, CLR_THREAD_NAME,
+                                              thread->object, &string, &text);
     bool failed = text.failed;
     if (known && string != 0 && !failed)
         clr_result_copy(context, text.data ? text.data : "", text.length);

@@ -3,8 +3,8 @@
  * public source has them and dumps of each release confirm; where releases differ, both stand
  * there.
  *
- * A class that is not here, or a field that another release names otherwise, is told in words by
- * elements.c, never passed over.
+ * A class that is not here, or a field that another release names otherwise, is reported in words
+ * by elements.c, never passed over.
  */
 #include "inspect/collections.h"
 
@@ -13,87 +13,115 @@
 #define GENERIC "System.Collections.Generic."
 #define CONCURRENT "System.Collections.Concurrent."
 #define IMMUTABLE "System.Collections.Immutable."
-#define FROZEN "System.Collections.Frozen."
+#define FROZEN_NAME "System.Collections.Frozen."
 #define MODEL "System.Collections.ObjectModel."
+#define WEAK_TABLE "System.Runtime.CompilerServices.ConditionalWeakTable"
 #define PROPERTY(name) name "|<" name ">k__BackingField"
+#define HASH_CODES "_hashTable.HashCodes|_hashTable.<HashCodes>k__BackingField"
+
+#define ITEMS [CLR_FIELD_ITEMS]
+#define COUNT [CLR_FIELD_COUNT]
+#define HEAD [CLR_FIELD_HEAD]
+#define TAIL [CLR_FIELD_TAIL]
+#define KEYS [CLR_FIELD_KEYS]
+#define NEXT [CLR_FIELD_NEXT]
+#define LEFT [CLR_FIELD_LEFT]
+#define RIGHT [CLR_FIELD_RIGHT]
+#define KEY [CLR_FIELD_KEY]
+#define VALUE [CLR_FIELD_VALUE]
+#define FIRST [CLR_FIELD_FIRST]
+#define REST [CLR_FIELD_REST]
+#define FROZEN [CLR_FIELD_FROZEN]
+#define HANDLE [CLR_FIELD_HANDLE]
 
 const struct clr_collection clr_collections[] = {
     /* Generic */
-    {GENERIC "List", CLR_WAY_LIST, .items = "_items", .count = "_size"},
-    {GENERIC "Stack", CLR_WAY_STACK, .items = "_array", .count = "_size"},
-    {GENERIC "Queue", CLR_WAY_RING, .items = "_array", .head = "_head", .count = "_size"},
-    {GENERIC "Dictionary", CLR_WAY_ENTRIES, .items = "_entries", .count = "_count", .next = "next",
-     .key = "key", .value = "value"},
-    {GENERIC "OrderedDictionary", CLR_WAY_ENTRIES, .items = "_entries", .count = "_count",
-     .key = "Key", .value = "Value"},
-    {GENERIC "HashSet", CLR_WAY_ENTRIES, .items = "_entries", .count = "_count", .next = "Next",
-     .value = "Value"},
-    {GENERIC "SortedList", CLR_WAY_PAIRED, .keys = "keys", .items = "values", .count = "_size"},
-    {GENERIC "LinkedList", CLR_WAY_CHAIN, .items = "head", .next = "next", .value = "item"},
-    {GENERIC "SortedSet", CLR_WAY_TREE, .items = "root", .left = PROPERTY("Left"),
-     .right = PROPERTY("Right"), .value = PROPERTY("Item")},
-    {GENERIC "SortedDictionary", CLR_WAY_TREE, .items = "_set.root", .left = PROPERTY("Left"),
-     .right = PROPERTY("Right"), .value = PROPERTY("Item"), .pair_key = "key",
-     .pair_value = "value"},
-    {GENERIC "PriorityQueue", CLR_WAY_LIST, .items = "_nodes", .count = "_size",
-     .pair_key = "Item2", .pair_value = "Item1"},
+    {GENERIC "List", CLR_COLLECTION_LIST, .own = {ITEMS = "_items", COUNT = "_size"}},
+    {GENERIC "Stack", CLR_COLLECTION_STACK, .own = {ITEMS = "_array", COUNT = "_size"}},
+    {GENERIC "Queue", CLR_COLLECTION_RING,
+     .own = {ITEMS = "_array", HEAD = "_head", COUNT = "_size"}},
+    {GENERIC "Dictionary", CLR_COLLECTION_ENTRIES, .own = {ITEMS = "_entries", COUNT = "_count"},
+     .node = {NEXT = "next", KEY = "key", VALUE = "value"}},
+    {GENERIC "OrderedDictionary", CLR_COLLECTION_ENTRIES,
+     .own = {ITEMS = "_entries", COUNT = "_count"}, .node = {KEY = "Key", VALUE = "Value"}},
+    {GENERIC "HashSet", CLR_COLLECTION_ENTRIES, .own = {ITEMS = "_entries", COUNT = "_count"},
+     .node = {NEXT = "Next", VALUE = "Value"}},
+    {GENERIC "SortedList", CLR_COLLECTION_PAIRED,
+     .own = {KEYS = "keys", ITEMS = "values", COUNT = "_size"}},
+    {GENERIC "LinkedList", CLR_COLLECTION_CHAIN, .own = {ITEMS = "head"},
+     .node = {NEXT = "next", VALUE = "item"}},
+    {GENERIC "SortedSet", CLR_COLLECTION_TREE, .own = {ITEMS = "root"},
+     .node = {LEFT = PROPERTY("Left"), RIGHT = PROPERTY("Right"), VALUE = PROPERTY("Item")}},
+    {GENERIC "SortedDictionary", CLR_COLLECTION_INNER, .own = {ITEMS = "_set"},
+     .pair = {KEY = "key", VALUE = "value"}},
+    {GENERIC "PriorityQueue", CLR_COLLECTION_LIST, .own = {ITEMS = "_nodes", COUNT = "_size"},
+     .pair = {KEY = "Item2", VALUE = "Item1"}},
 
     /* Concurrent */
-    {CONCURRENT "ConcurrentDictionary", CLR_WAY_BUCKETS, .items = "_tables._buckets",
-     .node = "_node", .next = "_next", .key = "_key", .value = "_value"},
-    {CONCURRENT "ConcurrentQueue", CLR_WAY_SEGMENTS, .items = "_head", .next = "_nextSegment",
-     .slots = "_slots", .value = "Item", .head = "_headAndTail.Head", .tail = "_headAndTail.Tail",
-     .frozen = "_frozenForEnqueues"},
-    {CONCURRENT "ConcurrentStack", CLR_WAY_CHAIN, .items = "_head", .next = "_next",
-     .value = "_value"},
-    {CONCURRENT "ConcurrentBag", CLR_WAY_QUEUES, .items = "_workStealingQueues",
-     .next = "_nextQueue", .slots = "_array", .head = "_headIndex", .tail = "_tailIndex"},
-    {CONCURRENT "BlockingCollection", CLR_WAY_INNER, .items = "_collection"},
+    {CONCURRENT "ConcurrentDictionary", CLR_COLLECTION_INNER, .own = {ITEMS = "_tables"}},
+    {CONCURRENT "ConcurrentDictionary+Tables", CLR_COLLECTION_BUCKETS, .own = {ITEMS = "_buckets"},
+     .node = {NEXT = "_next", KEY = "_key", VALUE = "_value"}, .inner = {FIRST = "_node"},
+     .inside = true},
+    {CONCURRENT "ConcurrentQueue", CLR_COLLECTION_SEGMENTS, .own = {ITEMS = "_head"},
+     .node = {NEXT = "_nextSegment", ITEMS = "_slots", HEAD = "_headAndTail.Head",
+              TAIL = "_headAndTail.Tail", FROZEN = "_frozenForEnqueues"},
+     .inner = {VALUE = "Item"}},
+    {CONCURRENT "ConcurrentStack", CLR_COLLECTION_CHAIN, .own = {ITEMS = "_head"},
+     .node = {NEXT = "_next", VALUE = "_value"}},
+    {CONCURRENT "ConcurrentBag", CLR_COLLECTION_QUEUES, .own = {ITEMS = "_workStealingQueues"},
+     .node = {NEXT = "_nextQueue", ITEMS = "_array", HEAD = "_headIndex", TAIL = "_tailIndex"}},
+    {CONCURRENT "BlockingCollection", CLR_COLLECTION_INNER, .own = {ITEMS = "_collection"}},
 
     /* Immutable and frozen */
-    {IMMUTABLE "ImmutableArray", CLR_WAY_INNER, .items = "array"},
-    {IMMUTABLE "ImmutableList", CLR_WAY_TREE, .items = "_root", .left = "_left", .right = "_right",
-     .value = "_key", .sentinel = true},
-    {IMMUTABLE "ImmutableSortedSet", CLR_WAY_TREE, .items = "_root", .left = "_left",
-     .right = "_right", .value = "_key", .sentinel = true},
-    {IMMUTABLE "ImmutableSortedDictionary", CLR_WAY_TREE, .items = "_root", .left = "_left",
-     .right = "_right", .key = "_key", .value = "_value", .sentinel = true},
-    {IMMUTABLE "ImmutableDictionary", CLR_WAY_HASHED, .items = "_root", .left = "_left",
-     .right = "_right", .value = "_value", .first = "_firstValue", .rest = "_additionalElements",
-     .key = "_key", .pair_key = "key", .pair_value = "value", .sentinel = true},
-    {IMMUTABLE "ImmutableHashSet", CLR_WAY_HASHED, .items = "_root", .left = "_left",
-     .right = "_right", .value = "_value", .first = "_firstValue", .rest = "_additionalElements",
-     .key = "_key", .sentinel = true},
-    {IMMUTABLE "ImmutableStack", CLR_WAY_CHAIN, .next = "_tail", .value = "_head",
+    {IMMUTABLE "ImmutableArray", CLR_COLLECTION_INNER, .own = {ITEMS = "array"}},
+    {IMMUTABLE "ImmutableList", CLR_COLLECTION_TREE, .own = {ITEMS = "_root"},
+     .node = {LEFT = "_left", RIGHT = "_right", VALUE = "_key"}, .sentinel = true},
+    {IMMUTABLE "ImmutableSortedSet", CLR_COLLECTION_TREE, .own = {ITEMS = "_root"},
+     .node = {LEFT = "_left", RIGHT = "_right", VALUE = "_key"}, .sentinel = true},
+    {IMMUTABLE "ImmutableSortedDictionary", CLR_COLLECTION_TREE, .own = {ITEMS = "_root"},
+     .node = {LEFT = "_left", RIGHT = "_right", KEY = "_key", VALUE = "_value"}, .sentinel = true},
+    {IMMUTABLE "ImmutableDictionary", CLR_COLLECTION_HASHED, .own = {ITEMS = "_root"},
+     .node = {LEFT = "_left", RIGHT = "_right", VALUE = "_value"},
+     .inner = {FIRST = "_firstValue", REST = "_additionalElements"},
+     .rest = {LEFT = "_left", RIGHT = "_right", VALUE = "_key"},
+     .pair = {KEY = "key", VALUE = "value"}, .sentinel = true},
+    {IMMUTABLE "ImmutableHashSet", CLR_COLLECTION_HASHED, .own = {ITEMS = "_root"},
+     .node = {LEFT = "_left", RIGHT = "_right", VALUE = "_value"},
+     .inner = {FIRST = "_firstValue", REST = "_additionalElements"},
+     .rest = {LEFT = "_left", RIGHT = "_right", VALUE = "_key"}, .sentinel = true},
+    {IMMUTABLE "ImmutableStack", CLR_COLLECTION_CHAIN, .node = {NEXT = "_tail", VALUE = "_head"},
      .sentinel = true},
-    {IMMUTABLE "ImmutableQueue", CLR_WAY_BOTH, .items = "_forwards", .rest = "_backwards",
-     .next = "_tail", .value = "_head", .sentinel = true},
-    {FROZEN "EmptyFrozenDictionary", .way = CLR_WAY_NONE},
-    {FROZEN "EmptyFrozenSet", .way = CLR_WAY_NONE},
-    {FROZEN "Int32FrozenDictionary", CLR_WAY_PAIRED,
-     .keys = "_hashTable.HashCodes|_hashTable.<HashCodes>k__BackingField", .items = "_values"},
-    {FROZEN "Int32FrozenSet", CLR_WAY_INNER,
-     .items = "_hashTable.HashCodes|_hashTable.<HashCodes>k__BackingField"},
-    {FROZEN "FrozenDictionary", CLR_WAY_PAIRED, .keys = "_keys", .items = "_values"},
-    {FROZEN "FrozenSet", CLR_WAY_INNER, .items = "_items"},
+    {IMMUTABLE "ImmutableQueue", CLR_COLLECTION_TWO_STACKS,
+     .own = {ITEMS = "_forwards", REST = "_backwards"}, .node = {NEXT = "_tail", VALUE = "_head"},
+     .sentinel = true},
+    {FROZEN_NAME "EmptyFrozenDictionary", .layout = CLR_COLLECTION_EMPTY},
+    {FROZEN_NAME "EmptyFrozenSet", .layout = CLR_COLLECTION_EMPTY},
+    {FROZEN_NAME "Int32FrozenDictionary", CLR_COLLECTION_PAIRED,
+     .own = {KEYS = HASH_CODES, ITEMS = "_values"}},
+    {FROZEN_NAME "Int32FrozenSet", CLR_COLLECTION_INNER, .own = {ITEMS = HASH_CODES}},
+    {FROZEN_NAME "FrozenDictionary", CLR_COLLECTION_PAIRED,
+     .own = {KEYS = "_keys", ITEMS = "_values"}, .derived = true},
+    {FROZEN_NAME "FrozenSet", CLR_COLLECTION_INNER, .own = {ITEMS = "_items"}, .derived = true},
 
     /* Around others */
-    {MODEL "ReadOnlyCollection", CLR_WAY_INNER, .items = "list"},
-    {MODEL "Collection", CLR_WAY_INNER, .items = "items"},
-    {MODEL "ReadOnlyDictionary", CLR_WAY_INNER, .items = "m_dictionary"},
-    {MODEL "ReadOnlySet", CLR_WAY_INNER, .items = "_set"},
+    {MODEL "ReadOnlyCollection", CLR_COLLECTION_INNER, .own = {ITEMS = "list"}},
+    {MODEL "Collection", CLR_COLLECTION_INNER, .own = {ITEMS = "items"}},
+    {MODEL "ReadOnlyDictionary", CLR_COLLECTION_INNER, .own = {ITEMS = "m_dictionary"}},
+    {MODEL "ReadOnlySet", CLR_COLLECTION_INNER, .own = {ITEMS = "_set"}},
 
     /* Without type arguments */
-    {"System.Collections.ArrayList", CLR_WAY_LIST, .items = "_items", .count = "_size"},
-    {"System.Collections.Stack", CLR_WAY_STACK, .items = "_array", .count = "_size"},
-    {"System.Collections.Queue", CLR_WAY_RING, .items = "_array", .head = "_head",
-     .count = "_size"},
-    {"System.Collections.SortedList", CLR_WAY_PAIRED, .keys = "keys", .items = "values",
-     .count = "_size"},
-    {"System.Collections.Hashtable", CLR_WAY_TABLE, .items = "_buckets", .key = "key",
-     .value = "val"},
+    {"System.Collections.ArrayList", CLR_COLLECTION_LIST,
+     .own = {ITEMS = "_items", COUNT = "_size"}},
+    {"System.Collections.Stack", CLR_COLLECTION_STACK, .own = {ITEMS = "_array", COUNT = "_size"}},
+    {"System.Collections.Queue", CLR_COLLECTION_RING,
+     .own = {ITEMS = "_array", HEAD = "_head", COUNT = "_size"}},
+    {"System.Collections.SortedList", CLR_COLLECTION_PAIRED,
+     .own = {KEYS = "keys", ITEMS = "values", COUNT = "_size"}},
+    {"System.Collections.Hashtable", CLR_COLLECTION_TABLE, .own = {ITEMS = "_buckets"},
+     .node = {KEY = "key", VALUE = "val"}},
 
-    {"System.Runtime.CompilerServices.ConditionalWeakTable", CLR_WAY_WEAK,
-     .items = "_container._entries", .handle = "depHnd._handle"},
+    {WEAK_TABLE, CLR_COLLECTION_INNER, .own = {ITEMS = "_container"}},
+    {WEAK_TABLE "+Container", CLR_COLLECTION_WEAK, .own = {ITEMS = "_entries"},
+     .node = {HANDLE = "depHnd._handle"}, .inside = true},
     {.name = NULL},
 };

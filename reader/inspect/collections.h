@@ -1,47 +1,70 @@
 /*
- * Which classes of .NET's libraries are collections, and by which fields they are gone through.
- * Data only: how each way goes is in elements.c.
+ * Which classes of .NET's libraries are collections, how each is laid out, and by which fields it is
+ * gone through. Data only: elements.c and nodes.c go through each layout.
  */
 #ifndef CLR_INSPECT_COLLECTIONS_H
 #define CLR_INSPECT_COLLECTIONS_H
 
 #include <stdbool.h>
 
-/* The ways; in brackets the members of clr_collection that each goes by. */
-enum clr_collection_way {
-    CLR_WAY_LIST,     /* an array and how much of it is used: [items count pair] */
-    CLR_WAY_STACK,    /* the same from the end */
-    CLR_WAY_RING,     /* an array from a head on, around its end: [items head count] */
-    CLR_WAY_PAIRED,   /* two arrays: [keys items count] */
-    CLR_WAY_ENTRIES,  /* an array of structs: [items count next key value] NEXT below -1: free */
-    CLR_WAY_TABLE,    /* the same without a count: [items key value] no key, or the array: free */
-    CLR_WAY_WEAK,     /* the same with dependent handles: [items handle] */
-    CLR_WAY_CHAIN,    /* nodes: [items next key value], from the object itself without items */
-    CLR_WAY_TREE,     /* nodes, in order: [items left right key value pair] */
-    CLR_WAY_HASHED,   /* a tree of structs with one value and a tree of others: [items left right
-                         value first rest key pair]: REST's nodes have LEFT, RIGHT and KEY */
-    CLR_WAY_BUCKETS,  /* an array of chains: [items node next key value] */
-    CLR_WAY_SEGMENTS, /* a chain of rings: [items next slots value head tail frozen] */
-    CLR_WAY_QUEUES,   /* a chain of rings of another kind: [items next slots head tail] */
-    CLR_WAY_BOTH,     /* a stack, then another from its bottom: [items rest next value] */
-    CLR_WAY_INNER,    /* another collection, or array: [items] */
-    CLR_WAY_NONE,     /* always empty */
+/* Layouts of collections; in brackets the fields that each has, of the collection (own), of its
+ * nodes or entries (node), and of the structs in those (inner). */
+enum clr_collection_layout {
+    CLR_COLLECTION_LIST,     /* an array and how much of it is used: own [items count] */
+    CLR_COLLECTION_STACK,    /* the same from the end */
+    CLR_COLLECTION_RING,     /* an array from a head on, around its end: own [items head count] */
+    CLR_COLLECTION_PAIRED,   /* two arrays: own [keys items count] */
+    CLR_COLLECTION_ENTRIES,  /* an array of structs: own [items count] node [next key value]; NEXT
+                                below -1: free */
+    CLR_COLLECTION_TABLE,    /* the same without a count; no key, or the array itself: free */
+    CLR_COLLECTION_WEAK,     /* the same with dependent handles: own [items] node [handle] */
+    CLR_COLLECTION_CHAIN,    /* nodes: own [items] node [next key value]; without items the object
+                                itself is the first node */
+    CLR_COLLECTION_TREE,     /* nodes, in order: own [items] node [left right key value] */
+    CLR_COLLECTION_HASHED,   /* a tree of structs with one value and a tree of others: own [items]
+                                node [left right value] inner [first rest] rest [left right value] */
+    CLR_COLLECTION_BUCKETS,  /* an array of chains: own [items] node [next key value] inner [first]
+                              */
+    CLR_COLLECTION_SEGMENTS, /* a chain of rings: own [items] node [next items head tail frozen]
+                                inner [value] */
+    CLR_COLLECTION_QUEUES,   /* a chain of rings of another kind: own [items] node [next items head
+                                tail] */
+    CLR_COLLECTION_TWO_STACKS, /* a stack, then another from its bottom: own [items rest] node [next
+                                  value] */
+    CLR_COLLECTION_INNER,      /* another collection, or array: own [items] */
+    CLR_COLLECTION_EMPTY,      /* always */
 };
 
-/* Names of fields: of the collection, or of its nodes or entries. 'a.b' goes through the field a, a
- * reference or struct, to b; 'a|b' is a, or b where there is no a: releases differ. NULL: not used.
- */
+enum clr_collection_field {
+    CLR_FIELD_ITEMS, /* the array, the first node, the root, the collection within */
+    CLR_FIELD_COUNT,
+    CLR_FIELD_HEAD,
+    CLR_FIELD_TAIL,
+    CLR_FIELD_KEYS, /* the other array */
+    CLR_FIELD_NEXT,
+    CLR_FIELD_LEFT,
+    CLR_FIELD_RIGHT,
+    CLR_FIELD_KEY,
+    CLR_FIELD_VALUE,
+    CLR_FIELD_FIRST,
+    CLR_FIELD_REST,
+    CLR_FIELD_FROZEN,
+    CLR_FIELD_HANDLE,
+    CLR_COLLECTION_FIELDS
+};
+
+/* Names of fields as in struct clr_managed_row. */
 struct clr_collection {
     const char *name; /* of the class, without arguments; classes derived from it are meant too */
-    enum clr_collection_way way;
-    const char *items; /* the array, the first node, the root, what is within */
-    const char *count, *head, *tail;
-    const char *keys; /* the other array */
-    const char *next, *left, *right;
-    const char *key, *value;           /* of a node or entry */
-    const char *pair_key, *pair_value; /* the value is a struct with a key and a value */
-    const char *slots, *frozen, *first, *rest, *node, *handle;
+    enum clr_collection_layout layout;
+    const char *own[CLR_COLLECTION_FIELDS];
+    const char *node[CLR_COLLECTION_FIELDS];
+    const char *inner[CLR_COLLECTION_FIELDS];
+    const char *rest[CLR_COLLECTION_FIELDS];
+    const char *pair[CLR_COLLECTION_FIELDS]; /* the value is a struct with a key and a value */
     bool sentinel; /* a node whose LEFT (of a chain: NEXT) is null is empty */
+    bool derived;  /* the fields are those of derived classes, all of the library itself */
+    bool inside;   /* a piece of another collection, and none by itself */
 };
 
 extern const struct clr_collection clr_collections[]; /* ends at name == NULL */

@@ -16,7 +16,7 @@
  */
 #include "inspect/delegates.h"
 
-#include "runtime/fields.h"
+#include "inspect/managed.h"
 #include "runtime/methods.h"
 #include "runtime/object.h"
 #include "runtime/precode.h"
@@ -24,25 +24,28 @@
 
 enum { WRAPPERS_MAX = 8 }; /* wrappers around wrappers that are followed */
 
-static uint64_t find(struct clr_runtime *runtime, const char *name, const char *newer)
+static uint64_t offset_of(const struct clr_runtime *runtime, const struct clr_managed *managed,
+                          unsigned field)
 {
-    struct clr_field field;
-    const char *const names[] = {name, newer};
-    for (unsigned i = 0; i < 2; i++)
-        if (names[i] && clr_field_find(runtime, runtime->delegate_type, names[i], &field) &&
-            !field.is_static && field.has_offset)
-            return runtime->word + field.offset;
-    return CLR_ABSENT;
+    return managed && managed->fields[field].member ? runtime->word + managed->fields[field].offset
+                                                    : CLR_ABSENT;
 }
 
-bool clr_delegate_layout(struct clr_runtime *runtime, struct clr_delegate_layout *layout)
+enum clr_status clr_delegate_layout(struct clr_dump *dump, struct clr_delegate_layout *layout,
+                                    bool *known, struct clr_error *error)
 {
-    layout->target = find(runtime, "_target", NULL);
-    layout->method_ptr = find(runtime, "_methodPtr", NULL);
-    layout->method_aux = find(runtime, "_methodPtrAux", NULL);
-    layout->list = find(runtime, "_invocationList", "_helperObject");
-    layout->extra = find(runtime, "_invocationCount", "_extraData");
-    return clr_has(layout->target) && clr_has(layout->method_ptr);
+    struct clr_runtime *runtime = dump->runtime;
+    const struct clr_managed *base, *multicast;
+    uint64_t type = runtime->delegate_type;
+    CLR_TRY(clr_managed_bind(dump, CLR_MANAGED_DELEGATE, type, &base, error));
+    CLR_TRY(clr_managed_bind(dump, CLR_MANAGED_MULTICAST_DELEGATE, type, &multicast, error));
+    layout->target = offset_of(runtime, base, CLR_DELEGATE_TARGET);
+    layout->method_ptr = offset_of(runtime, base, CLR_DELEGATE_METHOD_PTR);
+    layout->method_aux = offset_of(runtime, base, CLR_DELEGATE_METHOD_AUX);
+    layout->list = offset_of(runtime, multicast, CLR_MULTICAST_LIST);
+    layout->extra = offset_of(runtime, multicast, CLR_MULTICAST_EXTRA);
+    *known = clr_has(layout->target) && clr_has(layout->method_ptr);
+    return CLR_OK;
 }
 
 static bool is_delegate(const struct clr_runtime *runtime, uint64_t object)

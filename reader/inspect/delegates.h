@@ -9,8 +9,9 @@
 struct clr_delegate_layout { /* offsets from the object's address; CLR_ABSENT */
     uint64_t target, method_ptr, method_aux, list, extra;
 };
-/* False if this runtime's delegates have none of the fields that are known. */
-bool clr_delegate_layout(struct clr_runtime *runtime, struct clr_delegate_layout *layout);
+/* *KNOWN is false if delegates have none of the fields that are known. */
+enum clr_status clr_delegate_layout(struct clr_dump *dump, struct clr_delegate_layout *layout,
+                                    bool *known, struct clr_error *error);
 
 /* One entry of a delegate's invocation list; of a simple delegate the only one. */
 struct clr_delegate_entry {

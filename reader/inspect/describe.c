@@ -287,27 +287,36 @@ static enum clr_status write_collection(struct clr_dump *dump, struct clr_job *j
     return CLR_OK;
 }
 
-/* 'typeof(Zoo.Node)'; false if the object is no such type. */
-static bool write_type(struct clr_dump *dump, uint64_t object, const struct clr_layout *layout,
-                       const char *name, struct clr_text *text)
+/* 'typeof(Zoo.Node)'; *IS is false if the object is no such type. */
+static enum clr_status write_type(struct clr_dump *dump, uint64_t object,
+                                  const struct clr_layout *layout, bool *is, struct clr_text *text,
+                                  struct clr_error *error)
 {
+    const struct clr_managed *type;
     uint64_t handle;
-    if (!layout->is_core || strcmp(name, "System.RuntimeType") != 0 ||
-        !clr_object_field_word(dump->runtime, object, "m_handle", &handle) || handle == 0)
-        return false;
+    CLR_TRY(clr_managed_bind(dump, CLR_MANAGED_RUNTIME_TYPE, layout->type.address, &type, error));
+    *is = type && clr_managed_read(dump->runtime, type, CLR_RUNTIME_TYPE_HANDLE, object, &handle) &&
+          handle != 0;
+    if (!*is)
+        return CLR_OK;
     clr_text_put(text, "typeof(");
     put_name(text, clr_handle_type_name(dump->runtime, handle));
     clr_text_char(text, ')');
-    return true;
+    return CLR_OK;
 }
 
-static enum clr_status write_exception(struct clr_dump *dump, uint64_t object, const char *name,
+static enum clr_status write_exception(struct clr_dump *dump, uint64_t object,
+                                       const struct clr_layout *layout, const char *name,
                                        struct clr_text *text, struct clr_error *error)
 {
+    const struct clr_managed *exception;
     struct clr_layout *string;
     uint64_t message;
     put_name(text, name);
-    if (!clr_object_field_word(dump->runtime, object, "_message", &message) || message == 0)
+    CLR_TRY(clr_managed_bind(dump, CLR_MANAGED_EXCEPTION, layout->type.address, &exception, error));
+    if (!exception ||
+        !clr_managed_read(dump->runtime, exception, CLR_EXCEPTION_MESSAGE, object, &message) ||
+        message == 0)
         return CLR_OK;
     CLR_TRY(clr_object_layout(dump, message, &string, error));
     if (!string || string->type.kind != CLR_KIND_STRING)
@@ -332,7 +341,7 @@ static enum clr_status write_object(struct clr_dump *dump, struct clr_job *job, 
     const char *name = clr_type_name(dump->runtime, layout->type.address);
     struct clr_place boxed;
     struct clr_leaf_walk walk;
-    bool collection;
+    bool collection, is_type;
     switch (layout->type.kind) {
     case CLR_KIND_STRING: return write_string(dump, object, text, error);
     case CLR_KIND_ARRAY:
@@ -341,8 +350,9 @@ static enum clr_status write_object(struct clr_dump *dump, struct clr_job *job, 
     default: break;
     }
     if (clr_type_derives(dump->runtime, layout->type.address, dump->runtime->exception_type))
-        return write_exception(dump, object, name, text, error);
-    if (write_type(dump, object, layout, name, text))
+        return write_exception(dump, object, layout, name, text, error);
+    CLR_TRY(write_type(dump, object, layout, &is_type, text, error));
+    if (is_type)
         return CLR_OK;
     CLR_TRY(clr_is_collection(dump, object, &collection, error));
     if (collection)

@@ -4,9 +4,10 @@
 #ifndef CLR_INSPECT_ELEMENTS_H
 #define CLR_INSPECT_ELEMENTS_H
 
+#include "base/array.h"
 #include "base/job.h"
 #include "inspect/collections.h"
-#include "inspect/value.h"
+#include "inspect/managed.h"
 
 enum { CLR_TREE_DEPTH = 128, CLR_ARRAY_RANK = 32 };
 
@@ -25,11 +26,10 @@ struct clr_item {
     struct clr_place key, value;
 };
 
-/* What a node or entry has where, for the type that was met last. */
-struct clr_node_members {
+/* The fields of a node, entry or struct, for the type of the last one. */
+struct clr_node_fields {
     uint64_t type;
-    const struct clr_member *next, *left, *right, *key, *value;
-    const struct clr_layout *layout;
+    const struct clr_managed *managed;
 };
 
 struct clr_tree_walk {
@@ -43,16 +43,16 @@ struct clr_elements {
     struct clr_job *job; /* for cancel; may be NULL */
     uint64_t object;
     uint64_t within; /* the collection that holds the elements: the object, or one in it */
-    const struct clr_layout *layout;         /* of WITHIN */
     const struct clr_collection *collection; /* NULL: an array */
+    const struct clr_managed *own;           /* its fields */
+    const char *const *pair;                 /* names of a pair's fields; NULL: values are none */
     struct clr_array_view array, keys;
     uint64_t at, end; /* the next element of ARRAY, and where to stop */
     uint64_t head, mask;
     uint64_t node, first_node;
-    struct clr_node_members nodes, inner;
+    struct clr_node_fields nodes, inner, rests, pairs;
     struct clr_tree_walk tree, rest;
-    uint64_t *reversed; /* nodes of a chain that is gone through from its end */
-    size_t reversed_count, reversed_room;
+    CLR_ARRAY(uint64_t) reversed; /* nodes of a chain that is gone through from its end */
     int64_t position;
     uint64_t visited;
     bool done;

@@ -1,7 +1,6 @@
 /*
- * Structs of the runtime's library whose fields mean one thing together: a date, a decimal. They
- * stand in one array below, with the names of these fields; where a field is missing (another
- * layout), the struct is shown by its fields like any other.
+ * Structs of the runtime's library whose fields mean one thing together: a date, a decimal. Where a
+ * field is missing (another layout), the struct is shown by its fields like any other.
  *
  *   struct          fields                          meaning
  *   Decimal         _flags, _hi32, _lo64            sign 31, scale 16-23; 96 bits
@@ -26,10 +25,7 @@
 #include <math.h>
 #include <string.h>
 
-static enum clr_status no_memory(struct clr_error *error)
-{
-    return clr_fail(error, CLR_NOMEM, 0, "out of memory for a value");
-}
+#include "inspect/internal.h"
 
 /* The number of COUNT limbs of 32 bits, lowest first, in decimal with POINT digits after the point.
  */
@@ -105,9 +101,14 @@ static bool write_date_time(struct clr_text *text, uint64_t ticks)
 /* --- Known structs -----------------------------------------------------------------------------
  */
 
-static bool read_part(const struct clr_reading *r, unsigned part, size_t size, uint64_t *number)
+static uint64_t offset_of(const struct clr_reading *r, unsigned field)
 {
-    return clr_reading_at(r, r->layout->known.offset[part], size, number);
+    return r->layout->known_fields->fields[field].offset;
+}
+
+static bool read_field(const struct clr_reading *r, unsigned field, size_t size, uint64_t *number)
+{
+    return clr_reading_at(r, offset_of(r, field), size, number);
 }
 
 enum { TICKS_BITS = 62 };
@@ -117,7 +118,7 @@ static enum clr_status read_date_time(struct clr_reading *r)
 {
     enum { UTC = 1 };
     uint64_t data;
-    if (!read_part(r, 0, 8, &data))
+    if (!read_field(r, CLR_ONLY_FIELD, 8, &data))
         return clr_lose(r, clr_not_saved);
     if (!write_date_time(&r->value->text, data & TICKS_MASK))
         return clr_lose(r, clr_no_sense);
@@ -130,8 +131,10 @@ static enum clr_status read_date_time_offset(struct clr_reading *r)
 {
     enum { MOST_MINUTES = 14 * 60 };
     uint64_t data, raw;
-    bool wide = r->layout->known.part[1]->element == CLR_ELEMENT_I4;
-    if (!read_part(r, 0, 8, &data) || !read_part(r, 1, wide ? 4 : 2, &raw))
+    bool wide = r->layout->known_fields->fields[CLR_DATE_TIME_OFFSET_MINUTES].member->element ==
+                CLR_ELEMENT_I4;
+    if (!read_field(r, CLR_DATE_TIME_OFFSET_TIME, 8, &data) ||
+        !read_field(r, CLR_DATE_TIME_OFFSET_MINUTES, wide ? 4 : 2, &raw))
         return clr_lose(r, clr_not_saved);
     int64_t minutes = wide ? (int32_t)(uint32_t)raw : (int16_t)(uint16_t)raw;
     int64_t ticks = (int64_t)(data & TICKS_MASK) + minutes * 60 * (int64_t)TICKS_PER_SECOND;
@@ -147,7 +150,7 @@ static enum clr_status read_date_time_offset(struct clr_reading *r)
 static enum clr_status read_date(struct clr_reading *r)
 {
     uint64_t days;
-    if (!read_part(r, 0, 4, &days))
+    if (!read_field(r, CLR_ONLY_FIELD, 4, &days))
         return clr_lose(r, clr_not_saved);
     if (days > MOST_DAYS)
         return clr_lose(r, clr_no_sense);
@@ -158,7 +161,7 @@ static enum clr_status read_date(struct clr_reading *r)
 static enum clr_status read_time(struct clr_reading *r)
 {
     uint64_t ticks;
-    if (!read_part(r, 0, 8, &ticks))
+    if (!read_field(r, CLR_ONLY_FIELD, 8, &ticks))
         return clr_lose(r, clr_not_saved);
     if (ticks >= TICKS_PER_DAY)
         return clr_lose(r, clr_no_sense);
@@ -170,7 +173,7 @@ static enum clr_status read_time_span(struct clr_reading *r)
 {
     struct clr_text *text = &r->value->text;
     uint64_t raw;
-    if (!read_part(r, 0, 8, &raw))
+    if (!read_field(r, CLR_ONLY_FIELD, 8, &raw))
         return clr_lose(r, clr_not_saved);
     bool negative = raw >> 63;
     uint64_t ticks = negative ? 0 - raw : raw;
@@ -191,7 +194,8 @@ static enum clr_status read_decimal(struct clr_reading *r)
     enum { SCALE_SHIFT = 16, SCALE_MASK = 0xff, MOST_SCALE = 28 };
     const uint32_t other_bits = 0x7f00ffff;
     uint64_t flags, high, low;
-    if (!read_part(r, 0, 4, &flags) || !read_part(r, 1, 4, &high) || !read_part(r, 2, 8, &low))
+    if (!read_field(r, CLR_DECIMAL_FLAGS, 4, &flags) ||
+        !read_field(r, CLR_DECIMAL_HIGH, 4, &high) || !read_field(r, CLR_DECIMAL_LOW, 8, &low))
         return clr_lose(r, clr_not_saved);
     unsigned scale = (unsigned)(flags >> SCALE_SHIFT) & SCALE_MASK;
     if (scale > MOST_SCALE || (flags & other_bits))
@@ -205,8 +209,9 @@ static enum clr_status read_guid(struct clr_reading *r)
 {
     uint64_t a, b, c;
     uint8_t d[8];
-    if (!read_part(r, 0, 4, &a) || !read_part(r, 1, 2, &b) || !read_part(r, 2, 2, &c) ||
-        !clr_read(r->dump->runtime->process, r->place->address + r->layout->known.offset[3], d,
+    if (!read_field(r, CLR_GUID_A, 4, &a) || !read_field(r, CLR_GUID_B, 2, &b) ||
+        !read_field(r, CLR_GUID_C, 2, &c) ||
+        !clr_read(r->dump->runtime->process, r->place->address + offset_of(r, CLR_GUID_D), d,
                   sizeof d))
         return clr_lose(r, clr_not_saved);
     clr_text_format(&r->value->text, "%08x-%04x-%04x-%02x%02x-%02x%02x%02x%02x%02x%02x",
@@ -218,7 +223,7 @@ static enum clr_status read_guid(struct clr_reading *r)
 static enum clr_status read_128(struct clr_reading *r, bool is_signed)
 {
     uint64_t low, high;
-    if (!read_part(r, 0, 8, &low) || !read_part(r, 1, 8, &high))
+    if (!read_field(r, CLR_INT128_LOW, 8, &low) || !read_field(r, CLR_INT128_HIGH, 8, &high))
         return clr_lose(r, clr_not_saved);
     bool negative = is_signed && high >> 63;
     if ((high == 0 && low <= INT64_MAX) || (negative && high == UINT64_MAX && low >> 63)) {
@@ -249,7 +254,7 @@ static enum clr_status read_half(struct clr_reading *r)
 {
     enum { FRACTION_BITS = 10, EXPONENT_MASK = 0x1f, BIAS = 15 };
     uint64_t bits;
-    if (!read_part(r, 0, 2, &bits))
+    if (!read_field(r, CLR_ONLY_FIELD, 2, &bits))
         return clr_lose(r, clr_not_saved);
     unsigned exponent = (unsigned)(bits >> FRACTION_BITS) & EXPONENT_MASK;
     uint64_t fraction = bits & ((1u << FRACTION_BITS) - 1);
@@ -275,7 +280,7 @@ static void write_index(struct clr_text *text, uint64_t raw)
 static enum clr_status read_index(struct clr_reading *r)
 {
     uint64_t raw;
-    if (!read_part(r, 0, 4, &raw))
+    if (!read_field(r, CLR_ONLY_FIELD, 4, &raw))
         return clr_lose(r, clr_not_saved);
     write_index(&r->value->text, raw);
     return clr_give_text(r);
@@ -284,7 +289,7 @@ static enum clr_status read_index(struct clr_reading *r)
 static enum clr_status read_range(struct clr_reading *r)
 {
     uint64_t start, end;
-    if (!read_part(r, 0, 4, &start) || !read_part(r, 1, 4, &end))
+    if (!read_field(r, CLR_RANGE_START, 4, &start) || !read_field(r, CLR_RANGE_END, 4, &end))
         return clr_lose(r, clr_not_saved);
     write_index(&r->value->text, start);
     clr_text_put(&r->value->text, "..");
@@ -296,7 +301,7 @@ static enum clr_status read_rune(struct clr_reading *r)
 {
     enum { MOST_SCALAR = 0x10ffff };
     uint64_t scalar;
-    if (!read_part(r, 0, 4, &scalar))
+    if (!read_field(r, CLR_ONLY_FIELD, 4, &scalar))
         return clr_lose(r, clr_not_saved);
     if (scalar > MOST_SCALAR)
         return clr_lose(r, clr_no_sense);
@@ -308,59 +313,49 @@ static enum clr_status read_nullable(struct clr_reading *r)
 {
     uint64_t has;
     struct clr_place inner;
-    if (!read_part(r, 0, 1, &has))
+    if (!read_field(r, CLR_NULLABLE_HAS, 1, &has))
         return clr_lose(r, clr_not_saved);
     if (has == 0)
         return CLR_OK;
-    CLR_TRY(
-        clr_member_place(r->dump, r->layout->known.part[1], r->place->address, &inner, r->error));
+    CLR_TRY(clr_managed_place(r->dump, &r->layout->known_fields->fields[CLR_NULLABLE_VALUE],
+                              r->place->address, &inner, r->error));
     return clr_value_read(r->dump, &inner, r->value, r->error);
 }
 
 static const struct clr_known_kind known_kinds[] = {
-    {"System.Decimal", {"_flags", "_hi32", "_lo64"}, read_decimal},
-    {"System.DateTime", {"_dateData"}, read_date_time},
-    {"System.DateTimeOffset", {"_dateTime", "_offsetMinutes"}, read_date_time_offset},
-    {"System.DateOnly", {"_dayNumber"}, read_date},
-    {"System.TimeOnly", {"_ticks"}, read_time},
-    {"System.TimeSpan", {"_ticks"}, read_time_span},
-    {"System.Guid", {"_a", "_b", "_c", "_d"}, read_guid},
-    {"System.Int128", {"_lower", "_upper"}, read_int128},
-    {"System.UInt128", {"_lower", "_upper"}, read_uint128},
-    {"System.Half", {"_value"}, read_half},
-    {"System.Index", {"_value"}, read_index},
-    {"System.Range", {"<Start>k__BackingField", "<End>k__BackingField"}, read_range},
-    {"System.Text.Rune", {"_value"}, read_rune},
-    {"System.Nullable", {"hasValue", "value"}, read_nullable},
+    {CLR_MANAGED_DATE_ONLY, read_date},
+    {CLR_MANAGED_DATE_TIME, read_date_time},
+    {CLR_MANAGED_DATE_TIME_OFFSET, read_date_time_offset},
+    {CLR_MANAGED_DECIMAL, read_decimal},
+    {CLR_MANAGED_GUID, read_guid},
+    {CLR_MANAGED_HALF, read_half},
+    {CLR_MANAGED_INDEX, read_index},
+    {CLR_MANAGED_INT128, read_int128},
+    {CLR_MANAGED_NULLABLE, read_nullable},
+    {CLR_MANAGED_RANGE, read_range},
+    {CLR_MANAGED_RUNE, read_rune},
+    {CLR_MANAGED_TIME_ONLY, read_time},
+    {CLR_MANAGED_TIME_SPAN, read_time_span},
+    {CLR_MANAGED_UINT128, read_uint128},
 };
-
-static void find_parts(struct clr_layout *layout, const struct clr_known_kind *kind)
-{
-    for (unsigned i = 0; i < CLR_KNOWN_PARTS && kind->part[i]; i++) {
-        const struct clr_member *part =
-            clr_layout_find(layout, kind->part[i], strlen(kind->part[i]));
-        if (!part || !part->field.has_offset)
-            return; /* another layout: shown by its fields */
-        layout->known.part[i] = part;
-        layout->known.offset[i] = part->field.offset;
-    }
-    layout->known.kind = kind;
-}
 
 static enum clr_status find_kind(struct clr_dump *dump, struct clr_layout *layout,
                                  struct clr_error *error)
 {
-    struct clr_text bare = {0};
-    const char *name = clr_type_name(dump->runtime, layout->type.address);
-    if (clr_type_name_lost(name))
-        return no_memory(error);
-    clr_bare_name(name, &bare);
-    for (size_t i = 0; !bare.failed && i < sizeof known_kinds / sizeof known_kinds[0]; i++)
-        if (bare.data && strcmp(bare.data, known_kinds[i].name) == 0)
-            find_parts(layout, &known_kinds[i]);
-    bool failed = bare.failed;
-    clr_text_deinit(&bare);
-    return failed ? no_memory(error) : CLR_OK;
+    const struct clr_managed *fields;
+    const char *name;
+    CLR_TRY(clr_layout_bare_name(dump, layout, &name, error));
+    for (size_t i = 0; i < sizeof known_kinds / sizeof known_kinds[0]; i++) {
+        const struct clr_known_kind *kind = &known_kinds[i];
+        if (strcmp(name, clr_managed_rows[kind->class].name) != 0)
+            continue;
+        CLR_TRY(clr_managed_bind(dump, kind->class, layout->type.address, &fields, error));
+        if (fields && fields->missing == fields->count) { /* else shown by its fields */
+            layout->known = kind;
+            layout->known_fields = fields;
+        }
+    }
+    return CLR_OK;
 }
 
 enum clr_status clr_find_known(struct clr_dump *dump, struct clr_layout *layout,
@@ -371,19 +366,20 @@ enum clr_status clr_find_known(struct clr_dump *dump, struct clr_layout *layout,
     if (layout->is_core && layout->type.kind == CLR_KIND_STRUCT)
         CLR_TRY(find_kind(dump, layout, error));
     layout->known_looked = true;
-    if (layout->known.kind && layout->known.kind->read == read_nullable) {
+    if (layout->known && layout->known->read == read_nullable) {
         struct clr_place inner;
         bool scalar = false;
-        const struct clr_known_kind *kind = layout->known.kind;
-        layout->known.kind = NULL; /* a Nullable in itself, which is none, ends here */
-        enum clr_status status = clr_member_place(dump, layout->known.part[1], 0, &inner, error);
+        const struct clr_known_kind *kind = layout->known;
+        layout->known = NULL; /* a Nullable in itself, which is none, ends here */
+        enum clr_status status = clr_managed_place(
+            dump, &layout->known_fields->fields[CLR_NULLABLE_VALUE], 0, &inner, error);
         if (status == CLR_OK)
             status = clr_place_is_scalar(dump, &inner, &scalar, error);
         if (status != CLR_OK) {
             layout->known_looked = false;
             return status;
         }
-        layout->known.kind = scalar ? kind : NULL;
+        layout->known = scalar ? kind : NULL;
     }
     return CLR_OK;
 }

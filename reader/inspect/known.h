@@ -4,7 +4,7 @@
 #ifndef CLR_INSPECT_KNOWN_H
 #define CLR_INSPECT_KNOWN_H
 
-#include "inspect/value.h"
+#include "inspect/managed.h"
 
 /* One value on its way. */
 struct clr_reading {
@@ -17,8 +17,7 @@ struct clr_reading {
 
 /* A struct of the runtime's library that has a value of its own. */
 struct clr_known_kind {
-    const char *name;                  /* bare */
-    const char *part[CLR_KNOWN_PARTS]; /* names of fields, ends at NULL */
+    enum clr_managed_class class;
     enum clr_status (*read)(struct clr_reading *);
 };
 

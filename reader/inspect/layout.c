@@ -16,39 +16,30 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/arena.h"
+#include "base/array.h"
+#include "base/hash.h"
+#include "inspect/internal.h"
 #include "runtime/loader.h"
 #include "runtime/loop.h"
 
 enum {
     MOST_BASES = 256,
     MOST_MEMBERS = 16 << 20,
-    CHUNK = 64 * 1024,
     RID = 0x00ffffff,
     TOKEN_FIELD = 0x04000000,
     FIELD_LITERAL = 0x40,
 };
 #define MOST_TEXT ((size_t)512 << 20)
 
-struct chunk {
-    struct chunk *next;
-    size_t used, room;
-    char bytes[];
-};
-
 struct clr_layouts {
     struct clr_map by_type; /* MethodTable -> struct clr_layout; value 0: it is no type */
-    struct clr_layout **all;
-    size_t count, room;
+    CLR_ARRAY(struct clr_layout *) all;
     struct clr_map texts; /* hash -> text */
-    struct chunk *chunks;
+    struct clr_arena arena;
     size_t text_bytes, members;
     uint64_t core; /* Module of the runtime's own library */
 };
-
-static enum clr_status no_memory(struct clr_error *error)
-{
-    return clr_fail(error, CLR_NOMEM, 0, "out of memory for the fields of types");
-}
 
 static void layout_free(struct clr_layout *layout)
 {
@@ -63,13 +54,10 @@ static void layouts_destroy(struct clr_layouts *layouts)
 {
     if (!layouts)
         return;
-    for (size_t i = 0; i < layouts->count; i++)
-        layout_free(layouts->all[i]);
-    for (struct chunk *next; layouts->chunks; layouts->chunks = next) {
-        next = layouts->chunks->next;
-        clr_free(layouts->chunks);
-    }
-    clr_free(layouts->all);
+    for (size_t i = 0; i < layouts->all.count; i++)
+        layout_free(layouts->all.items[i]);
+    CLR_ARRAY_FREE(&layouts->all);
+    clr_arena_deinit(&layouts->arena);
     clr_map_deinit(&layouts->by_type);
     clr_map_deinit(&layouts->texts);
     clr_free(layouts);
@@ -81,7 +69,7 @@ static enum clr_status ready(struct clr_dump *dump, struct clr_layouts **layouts
     struct clr_type object;
     if (!dump->layouts) {
         if (!(dump->layouts = clr_alloc(1, sizeof *dump->layouts)))
-            return no_memory(error);
+            return clr_no_memory(error);
         dump->layouts_free = layouts_destroy;
         if (clr_type_read(dump->runtime, dump->runtime->object_type, &object))
             dump->layouts->core = object.module;
@@ -95,40 +83,58 @@ static enum clr_status keep(struct clr_layouts *layouts, const struct clr_text *
                             const char **kept, struct clr_error *error)
 {
     if (text->failed)
-        return no_memory(error);
-    uint64_t hash = 0xcbf29ce484222325, known;
-    for (size_t i = 0; i < text->length; i++)
-        hash = (hash ^ (uint8_t)text->data[i]) * 0x100000001b3;
-    hash |= 1;
+        return clr_no_memory(error);
+    uint64_t hash = clr_hash_bytes(CLR_FNV_START, text->data, text->length) | 1, known;
     bool taken = clr_map_get(&layouts->texts, hash, &known);
     if (taken) {
         *kept = (const char *)(uintptr_t)known;
         if (strlen(*kept) == text->length && memcmp(*kept, text->data, text->length) == 0)
             return CLR_OK;
     }
-    struct chunk *chunk = layouts->chunks;
-    if (!chunk || text->length + 1 > chunk->room - chunk->used) {
-        size_t room = text->length + 1 > CHUNK ? text->length + 1 : CHUNK;
-        if (layouts->text_bytes + room > MOST_TEXT)
-            return clr_fail(error, CLR_UNSUPPORTED, 0,
-                            "the names of fields and of their types take more than %zu MB",
-                            MOST_TEXT >> 20);
-        if (!(chunk = clr_alloc(1, sizeof *chunk + room)))
-            return no_memory(error);
-        chunk->room = room;
-        chunk->next = layouts->chunks;
-        layouts->chunks = chunk;
-        layouts->text_bytes += room;
-    }
-    char *copy = chunk->bytes + chunk->used;
-    if (text->length)
-        memcpy(copy, text->data, text->length);
-    copy[text->length] = 0;
-    chunk->used += text->length + 1;
-    if (!taken && !clr_map_put(&layouts->texts, hash, (uintptr_t)copy))
-        return no_memory(error);
-    *kept = copy;
+    layouts->text_bytes += text->length + 1;
+    if (layouts->text_bytes > MOST_TEXT)
+        return clr_fail(error, CLR_UNSUPPORTED, 0,
+                        "the names of fields and of their types take more than %zu MB",
+                        MOST_TEXT >> 20);
+    if (!(*kept = clr_arena_text(&layouts->arena, text->data, text->length)) ||
+        (!taken && !clr_map_put(&layouts->texts, hash, (uintptr_t)*kept)))
+        return clr_no_memory(error);
     return CLR_OK;
+}
+
+/* A type's name without arguments. */
+static void bare_name(const char *name, struct clr_text *text)
+{
+    unsigned nested = 0;
+    for (; *name; name++) {
+        if (*name == '<')
+            nested++;
+        if (nested == 0)
+            clr_text_char(text, *name);
+        if (*name == '>' && nested > 0)
+            nested--;
+    }
+}
+
+void *clr_layout_alloc(struct clr_dump *dump, size_t size)
+{
+    return clr_arena_alloc(&dump->layouts->arena, size);
+}
+
+enum clr_status clr_layout_bare_name(struct clr_dump *dump, struct clr_layout *layout,
+                                     const char **name, struct clr_error *error)
+{
+    struct clr_text text = {0};
+    enum clr_status status = CLR_OK;
+    if (!layout->bare_name) {
+        const char *full = clr_type_name(dump->runtime, layout->type.address);
+        bare_name(full, &text);
+        text.failed |= clr_type_name_lost(full);
+        status = keep(dump->layouts, &text, &layout->bare_name, error);
+        clr_text_deinit(&text);
+    }
+    *name = layout->bare_name;
+    return status;
 }
 
 /* --- One layout --------------------------------------------------------------------------------
@@ -188,7 +194,7 @@ static enum clr_status add_member(struct making *m, const struct clr_field *fiel
         return clr_fail(m->error, CLR_UNSUPPORTED, layout->type.address,
                         "types have more than %d fields in all", MOST_MEMBERS);
     if (!clr_grow(&layout->members, layout->count, &m->room, sizeof *layout->members))
-        return no_memory(m->error);
+        return clr_no_memory(m->error);
     struct clr_member *member = &layout->members[layout->count];
     clr_field_kind(m->dump->runtime, field, &kind);
     *member = (struct clr_member){.field = *field,
@@ -205,7 +211,7 @@ static enum clr_status add_member(struct making *m, const struct clr_field *fiel
     if (clr_field_type_name(m->dump->runtime, field, &m->text))
         CLR_TRY(keep(m->layouts, &m->text, &member->type_name, m->error));
     else if (m->text.failed)
-        return no_memory(m->error);
+        return clr_no_memory(m->error);
     layout->count++;
     m->layouts->members++;
     if (!field->is_static) { /* they come first; in damaged lists too */
@@ -271,26 +277,25 @@ static enum clr_status fill(struct making *m)
 }
 
 static enum clr_status make(struct clr_dump *dump, struct clr_layouts *layouts,
-                            const struct clr_type *type, const struct clr_layout *parent,
+                            const struct clr_type *type, struct clr_layout *parent,
                             struct clr_layout **out, struct clr_error *error)
 {
     struct making m = {.dump = dump, .layouts = layouts, .error = error};
-    if (!clr_grow(&layouts->all, layouts->count, &layouts->room, sizeof *layouts->all) ||
-        !(m.layout = clr_alloc(1, sizeof *m.layout)))
-        return no_memory(error);
+    if (!CLR_ARRAY_ROOM(&layouts->all) || !(m.layout = clr_alloc(1, sizeof *m.layout)))
+        return clr_no_memory(error);
     m.layout->type = *type;
     m.layout->parent = parent;
     m.layout->depth = parent ? parent->depth + 1 : 0;
     enum clr_status status = fill(&m);
     clr_text_deinit(&m.text);
     if (status == CLR_OK && !clr_map_put(&layouts->by_type, type->address, (uintptr_t)m.layout))
-        status = no_memory(error);
+        status = clr_no_memory(error);
     if (status != CLR_OK) {
         layouts->members -= m.layout->count;
         layout_free(m.layout);
         return status;
     }
-    layouts->all[layouts->count++] = m.layout;
+    layouts->all.items[layouts->all.count++] = m.layout;
     *out = m.layout;
     return CLR_OK;
 }
@@ -405,7 +410,7 @@ enum clr_status clr_layout_names(struct clr_dump *dump, struct clr_layout *layou
     if (layout->type.kind == CLR_KIND_ENUM && layout->count > layout->instance_count) {
         layout->names = clr_alloc(layout->count, sizeof *layout->names);
         if (!layout->names)
-            return no_memory(error);
+            return clr_no_memory(error);
         for (size_t i = 0; i < layout->count; i++) {
             const struct clr_member *member = &layout->members[i];
             struct clr_enum_name *name = &layout->names[layout->name_count];
@@ -486,17 +491,4 @@ const char *clr_element_text(uint8_t element)
         [CLR_ELEMENT_BYREF] = "byref",
     };
     return element < sizeof texts / sizeof texts[0] ? texts[element] : NULL;
-}
-
-void clr_bare_name(const char *name, struct clr_text *text)
-{
-    unsigned nested = 0;
-    for (; *name; name++) {
-        if (*name == '<')
-            nested++;
-        if (nested == 0)
-            clr_text_char(text, *name);
-        if (*name == '>' && nested > 0)
-            nested--;
-    }
 }

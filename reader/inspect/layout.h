@@ -28,19 +28,13 @@ struct clr_enum_name {
     uint32_t order; /* of declaration */
 };
 
-/* A struct whose value is one text or number, and where its parts lie in it; see value.c. */
-enum { CLR_KNOWN_PARTS = 4 };
-struct clr_known_struct {
-    const struct clr_known_kind *kind; /* NULL: none */
-    uint32_t offset[CLR_KNOWN_PARTS];
-    const struct clr_member *part[CLR_KNOWN_PARTS];
-};
+struct clr_managed;
 
 struct clr_layout {
     struct clr_type type;
-    const struct clr_layout *parent; /* of the base type, NULL if none */
-    unsigned depth;                  /* base types above */
-    struct clr_member *members;      /* declared here: instance fields, statics, then literals */
+    struct clr_layout *parent;  /* of the base type, NULL if none */
+    unsigned depth;             /* base types above */
+    struct clr_member *members; /* declared here: instance fields, statics, then literals */
     size_t count, instance_count;
     uint64_t size;  /* of a struct inside another: bytes; else the bytes of an object's fields */
     bool is_struct; /* or enum, or primitive: may lie inside another */
@@ -48,11 +42,14 @@ struct clr_layout {
     bool is_core;         /* defined in the runtime's own library */
     /* Looked for on first use. */
     bool known_looked, enum_looked, is_flags, collection_looked;
-    struct clr_known_struct known;
+    const char *bare_name;
+    struct clr_managed *managed;        /* fields of the libraries' classes that were asked for */
+    const struct clr_known_kind *known; /* a struct whose value is one text or number; NULL */
+    const struct clr_managed *known_fields;
     struct clr_enum_name *names; /* by value, then in the order of declaration */
     size_t name_count;
     const struct clr_collection *collection;
-    const struct clr_layout *collection_of; /* the base type that is one */
+    struct clr_layout *collection_of; /* the base type whose fields are the collection's */
 };
 
 /* The layout of TYPE; NULL, with CLR_OK, if it is no type that can be read. RUNTIME only. Lives
@@ -89,8 +86,5 @@ uint32_t clr_element_size(uint8_t element, uint8_t word);
 /* 'boolean', 'i4', 'string', 'valuetype' …: as in schema.md; NULL for what is none. */
 const char *clr_element_text(uint8_t element);
 bool clr_element_is_reference(uint8_t element);
-
-/* A type's name without arguments: 'System.Collections.Generic.Dictionary+Entry' is appended. */
-void clr_bare_name(const char *name, struct clr_text *text);
 
 #endif

@@ -232,10 +232,10 @@ enum clr_status clr_value_read(struct clr_dump *dump, const struct clr_place *pl
     if (!r.layout)
         return CLR_OK;
     CLR_TRY(clr_find_known(dump, r.layout, error));
-    if (!r.layout->known.kind)
+    if (!r.layout->known)
         return CLR_OK;
     value->kind = CLR_VALUE_NONE;
-    return r.layout->known.kind->read(&r);
+    return r.layout->known->read(&r);
 }
 
 void clr_value_deinit(struct clr_value *value)
@@ -281,7 +281,7 @@ enum clr_status clr_place_is_scalar(struct clr_dump *dump, const struct clr_plac
     if (!layout)
         return CLR_OK;
     CLR_TRY(clr_find_known(dump, layout, error));
-    *scalar = layout->known.kind != NULL;
+    *scalar = layout->known != NULL;
     return CLR_OK;
 }
 

@@ -32,8 +32,6 @@
 #include <string.h>
 
 #include "runtime/loader.h"
-#include "runtime/loop.h"
-#include "runtime/object.h"
 
 enum { /* DWord1 */
        FIELD_RID = 0x00ffffff,
@@ -149,23 +147,6 @@ bool clr_field_next(struct clr_field_walk *walk, struct clr_field *field)
     return true;
 }
 
-bool clr_field_find(struct clr_runtime *runtime, uint64_t type, const char *name,
-                    struct clr_field *field)
-{
-    size_t length = strlen(name);
-    struct clr_field_walk walk;
-    struct clr_loop loop = {0};
-    while (type != 0 && !clr_loop_again(&loop, type) &&
-           clr_field_walk_start(&walk, runtime, type)) {
-        while (clr_field_next(&walk, field))
-            if (field->name && field->name_length == length &&
-                memcmp(field->name, name, length) == 0)
-                return true;
-        type = walk.type.parent;
-    }
-    return false;
-}
-
 void clr_field_name(const struct clr_field *field, struct clr_text *text)
 {
     if (field->name)
@@ -184,30 +165,4 @@ bool clr_field_rva(const struct clr_field *field, uint32_t *rva)
                                                        field->token & FIELD_RID)
                                    : 0;
     return row != 0 && clr_metadata_cell(field->metadata, CLR_FIELDRVA, row, COLUMN_RVA, rva);
-}
-
-bool clr_object_field_uint(struct clr_runtime *runtime, uint64_t object, const char *name,
-                           size_t size, uint64_t *value)
-{
-    uint64_t type;
-    struct clr_field field;
-    return clr_object_type(runtime, object, &type) && type != 0 &&
-           clr_field_find(runtime, type, name, &field) && !field.is_static && field.has_offset &&
-           clr_read_uint(runtime->process, clr_field_slot(runtime, object, &field), size, value);
-}
-
-bool clr_object_field_word(struct clr_runtime *runtime, uint64_t object, const char *name,
-                           uint64_t *value)
-{
-    return clr_object_field_uint(runtime, object, name, runtime->word, value);
-}
-
-bool clr_object_field_string(struct clr_runtime *runtime, uint64_t object, const char *name,
-                             uint64_t *string, struct clr_text *text)
-{
-    uint64_t type;
-    return clr_object_field_word(runtime, object, name, string) &&
-           (*string == 0 ||
-            (clr_object_type(runtime, *string, &type) && type == runtime->string_type &&
-             clr_object_string_text(runtime, *string, text)));
 }

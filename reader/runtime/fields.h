@@ -41,33 +41,10 @@ bool clr_field_walk_start(struct clr_field_walk *walk, struct clr_runtime *runti
 /* False at the end; a damaged FieldDesc ends the walk with a problem of area fields. */
 bool clr_field_next(struct clr_field_walk *walk, struct clr_field *field);
 
-/* The field NAME of TYPE or the nearest base type that declares one. False if there is none. */
-bool clr_field_find(struct clr_runtime *runtime, uint64_t type, const char *name,
-                    struct clr_field *field);
-
 /* Appends the name as valid UTF-8; '0x04000123' where metadata is missing. */
 void clr_field_name(const struct clr_field *field, struct clr_text *text);
 
 /* The RVA of an RVA field: from its FieldDesc, or from metadata where that has no room for it. */
 bool clr_field_rva(const struct clr_field *field, uint32_t *rva);
-
-/* Where an instance field of the (boxed) object at OBJECT lies. */
-static inline uint64_t clr_field_slot(const struct clr_runtime *runtime, uint64_t object,
-                                      const struct clr_field *field)
-{
-    return object + runtime->word + field->offset;
-}
-
-/* The word in the instance field NAME of an object: a reference or native integer. False if the
- * object has no such field or the bytes are not saved. */
-bool clr_object_field_word(struct clr_runtime *runtime, uint64_t object, const char *name,
-                           uint64_t *value);
-/* The same for a field of SIZE bytes: 1, 2, 4 or 8; unsigned. */
-bool clr_object_field_uint(struct clr_runtime *runtime, uint64_t object, const char *name,
-                           size_t size, uint64_t *value);
-/* The text of the string in field NAME is appended; *STRING is its address, 0 for null. False if
- * the object has no such field, what it holds is no string, or bytes are not saved. */
-bool clr_object_field_string(struct clr_runtime *runtime, uint64_t object, const char *name,
-                             uint64_t *string, struct clr_text *text);
 
 #endif

@@ -165,7 +165,7 @@ START_TEST(circle)
     ck_assert_int_eq(count_elements(list, &count, &error), CLR_OK);
     ck_assert_uint_gt(count, 3);
     ck_assert_uint_le(count, clr_heap_count(dump->heap));
-    ck_assert(told("its nodes go in a circle"));
+    ck_assert(told("its nodes go in a cycle"));
     discard();
 }
 END_TEST

@@ -1,6 +1,6 @@
 /*
- * The fields of types in a fake process: how many there are, what a FieldDesc says, names, look-up
- * through base types, and lists that are damaged.
+ * The fields of types in a fake process: how many there are, what a FieldDesc says, names, and
+ * lists that are damaged.
  */
 #include <check.h>
 #include <string.h>
@@ -116,6 +116,17 @@ static unsigned count_fields(uint64_t type)
     return count;
 }
 
+static bool find(uint64_t type, const char *name, struct clr_field *field)
+{
+    struct clr_field_walk walk;
+    if (clr_field_walk_start(&walk, t.runtime, type))
+        while (clr_field_next(&walk, field))
+            if (field->name && field->name_length == strlen(name) &&
+                memcmp(field->name, name, field->name_length) == 0)
+                return true;
+    return false;
+}
+
 static unsigned problems(const char *part)
 {
     unsigned found = 0;
@@ -158,55 +169,6 @@ START_TEST(listing)
     ck_assert_uint_eq(count_fields(leaf), 2);
     ck_assert_uint_eq(count_fields(f->known.free), 0);
     ck_assert_uint_eq(count_fields(node + f->word), 0); /* no type: no fields, no problem */
-    ck_assert_uint_eq(problems(""), 0);
-    fake_close(&t);
-    destroy();
-}
-END_TEST
-
-START_TEST(look_up)
-{
-    struct clr_field field;
-    uint64_t value, string;
-    struct clr_text text = {0};
-    create(&processes[_i], true);
-    unsigned gen0 = fake_segment(f, 0, 0);
-    uint64_t a = fake_object(f, gen0, leaf, 0), b = fake_object(f, gen0, node, 0);
-    uint64_t s = fake_string(f, gen0, "hello");
-    fake_put_word(f, a + f->word, b);              /* Node.Next */
-    fake_put_u32(f, a + 2u * f->word, 17);         /* Node.Id */
-    fake_put_u32(f, a + 3u * f->word, 0xfffffffe); /* Leaf.Id */
-    fake_put_word(f, a + 4u * f->word, s);         /* Leaf.Text */
-    fake_open(f, &t);
-
-    ck_assert(clr_field_find(t.runtime, leaf, "Next", &field)); /* of the base type */
-    ck_assert_uint_eq(field.type, node);
-    ck_assert_uint_eq(clr_field_slot(t.runtime, a, &field), a + f->word);
-    ck_assert(clr_field_find(t.runtime, leaf, "Id", &field)); /* the nearer one */
-    ck_assert_uint_eq(field.type, leaf);
-    ck_assert(clr_field_find(t.runtime, leaf, "Count", &field));
-    ck_assert(field.is_static);
-    ck_assert(!clr_field_find(t.runtime, leaf, "Nex", &field));
-    ck_assert(!clr_field_find(t.runtime, leaf, "Nextt", &field));
-    ck_assert(!clr_field_find(t.runtime, leaf, "", &field));
-    ck_assert(!clr_field_find(t.runtime, 0, "Next", &field));
-
-    ck_assert(clr_object_field_word(t.runtime, a, "Next", &value));
-    ck_assert_uint_eq(value, b);
-    ck_assert(clr_object_field_uint(t.runtime, a, "Id", 4, &value));
-    ck_assert_uint_eq(value, 0xfffffffe);
-    ck_assert(clr_object_field_uint(t.runtime, b, "Id", 4, &value));
-    ck_assert_uint_eq(value, 0);
-    ck_assert(!clr_object_field_uint(t.runtime, a, "Count", 4, &value)); /* static */
-    ck_assert(!clr_object_field_word(t.runtime, 16, "Next", &value));    /* not saved */
-    ck_assert(clr_object_field_string(t.runtime, a, "Text", &string, &text));
-    ck_assert_uint_eq(string, s);
-    ck_assert_str_eq(text.data, "hello");
-    ck_assert(clr_object_field_string(t.runtime, b, "Next", &string, &text)); /* null */
-    ck_assert_uint_eq(string, 0);
-    ck_assert_str_eq(text.data, "hello");
-    ck_assert(!clr_object_field_string(t.runtime, a, "Next", &string, &text)); /* no string */
-    clr_text_deinit(&text);
     ck_assert_uint_eq(problems(""), 0);
     fake_close(&t);
     destroy();
@@ -268,7 +230,7 @@ START_TEST(without_metadata)
     clr_field_name(&field, &text);
     ck_assert_str_eq(text.data, "0x04000001");
     clr_text_deinit(&text);
-    ck_assert(!clr_field_find(t.runtime, leaf, "Next", &field));
+    ck_assert(!find(node, "Next", &field));
     fake_close(&t);
     destroy();
 }
@@ -281,7 +243,6 @@ enum damage {
     COUNTS,
     OTHER_TYPE,
     ROW,
-    LOOP,
     NOT_DESCRIBED,
     DAMAGES
 };
@@ -303,7 +264,6 @@ START_TEST(damaged)
     case COUNTS: fake_set(f, class_of(node), "EEClass", "NumInstanceFields", 5); break;
     case OTHER_TYPE: put_field(list, 1, leaf, ID, 0, 1, f->word, I4); break;
     case ROW: put_field(list, 0, node, 0xffffff, 0, 6, 0, CLASS); break;
-    case LOOP: fake_set(f, node, "MethodTable", "ParentMethodTable", leaf); break;
     case NOT_DESCRIBED: fake_hide(f, "FieldDesc", "!"); break;
     default: break;
     }
@@ -312,7 +272,7 @@ START_TEST(damaged)
     case PART_OF_LIST:
         ck_assert_uint_eq(count_fields(node), 2);
         ck_assert_uint_eq(problems("3 of its fields are left out"), 1);
-        ck_assert(clr_field_find(t.runtime, leaf, "Id", &field));
+        ck_assert(find(leaf, "Id", &field));
         break;
     case CLASS_GONE:
         ck_assert_uint_eq(count_fields(leaf), 0);
@@ -333,13 +293,12 @@ START_TEST(damaged)
         break;
     case ROW: /* no such row: the field is there, its name is not */
         ck_assert_uint_eq(count_fields(node), 5);
-        ck_assert(!clr_field_find(t.runtime, leaf, "Next", &field));
-        ck_assert(clr_field_find(t.runtime, leaf, "Count", &field));
+        ck_assert(!find(node, "Next", &field));
+        ck_assert(find(node, "Count", &field));
         break;
-    case LOOP: ck_assert(!clr_field_find(t.runtime, leaf, "none", &field)); break;
     case NOT_DESCRIBED:
         ck_assert_uint_eq(count_fields(node), 0);
-        ck_assert(!clr_field_find(t.runtime, leaf, "Next", &field));
+        ck_assert(!find(node, "Next", &field));
         break;
     default: break;
     }
@@ -354,7 +313,6 @@ int main(void)
     Suite *suite = suite_create("fields");
     TCase *c = tcase_create("fields");
     tcase_add_loop_test(c, listing, 0, all);
-    tcase_add_loop_test(c, look_up, 0, all);
     tcase_add_loop_test(c, shared, 0, all);
     tcase_add_loop_test(c, without_metadata, 0, all);
     tcase_add_loop_test(c, damaged, 0, DAMAGES);

@@ -1,0 +1,69 @@
+/*
+ * Private to reader/inspect: memory of the layouts, and what those that go through collections
+ * share. Elements end by themselves (elements.c asks no further) or by damage (E->done).
+ */
+#ifndef CLR_INSPECT_INTERNAL_H
+#define CLR_INSPECT_INTERNAL_H
+
+#include "inspect/elements.h"
+
+/* --- layout.c ----------------------------------------------------------------------------------
+ */
+
+/* Zeroed memory that lives with the dump's layouts, of which there must be one; NULL: no memory. */
+void *clr_layout_alloc(struct clr_dump *dump, size_t size);
+/* The type's name without arguments: 'System.Collections.Generic.Dictionary+Entry'. */
+enum clr_status clr_layout_bare_name(struct clr_dump *dump, struct clr_layout *layout,
+                                     const char **name, struct clr_error *error);
+
+/* --- members.c: fields of collections ----------------------------------------------------------
+ */
+
+/* Reports damage at ADDRESS and ends the elements. */
+void clr_elements_damaged(struct clr_elements *e, uint64_t address, const char *what);
+/* Counts a node; false, with a problem, if there have been more than objects: a cycle. */
+bool clr_elements_visit(struct clr_elements *e, uint64_t node);
+
+/* The fields of LAYOUT that NAMES, a part of the collection's row, asks for. One that is missing is
+ * the failure that names it. */
+enum clr_status clr_elements_bind(const struct clr_elements *e, struct clr_layout *layout,
+                                  const char *const *names, const struct clr_managed **managed,
+                                  struct clr_error *error);
+/* The same for nodes or entries of TYPE; *IS is false, with a problem, if that cannot be read. */
+enum clr_status clr_elements_bind_type(struct clr_elements *e, uint64_t type,
+                                       const char *const *names, struct clr_node_fields *fields,
+                                       bool *is, struct clr_error *error);
+/* The same for the object at NODE, which is counted; *IS is false, with a problem, if there is
+ * none. */
+enum clr_status clr_elements_enter(struct clr_elements *e, uint64_t node, const char *const *names,
+                                   struct clr_node_fields *fields, bool *is,
+                                   struct clr_error *error);
+
+/* The word, or number of 32 bits, in a field of the struct, or behind the MethodTable word, at
+ * BASE; 0 if it is not saved. */
+uint64_t clr_elements_word(const struct clr_elements *e, const struct clr_managed *managed,
+                           enum clr_collection_field field, uint64_t base);
+uint32_t clr_elements_number(const struct clr_elements *e, const struct clr_managed *managed,
+                             enum clr_collection_field field, uint64_t base);
+bool clr_elements_has(const struct clr_managed *managed, enum clr_collection_field field);
+
+/* The key and value at BASE. */
+enum clr_status clr_elements_item(struct clr_elements *e, const struct clr_managed *managed,
+                                  uint64_t base, struct clr_item *item, struct clr_error *error);
+/* Splits a value that is a struct of key and value. */
+enum clr_status clr_elements_split(struct clr_elements *e, struct clr_item *item,
+                                   struct clr_error *error);
+/* Where the fields of an object begin. */
+uint64_t clr_elements_base(const struct clr_elements *e, uint64_t object);
+
+/* --- nodes.c -----------------------------------------------------------------------------------
+ */
+
+enum clr_status clr_nodes_start(struct clr_elements *e, struct clr_error *error);
+
+typedef enum clr_status clr_nodes_next(struct clr_elements *e, struct clr_item *item, bool *found,
+                                       struct clr_error *error);
+clr_nodes_next clr_chain_next, clr_tree_next, clr_hashed_next, clr_buckets_next, clr_rings_next,
+    clr_two_stacks_next;
+
+#endif
