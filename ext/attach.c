@@ -176,7 +176,7 @@ static enum clr_status attach(struct clr_session *session, const char *path, con
     if (status != CLR_OK)
         clr_options_deinit(&options);
     else
-        status = clr_try_need(dump, CLR_PART_RUNTIME | CLR_PART_GC, job, &have, error);
+        status = clr_try_need(dump, CLR_PART_GC, job, &have, error);
     clr_session_job_end(session, job);
     if (status == CLR_OK)
         status = clr_session_add(session, schema, path, dump, &open, error);

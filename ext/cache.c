@@ -1,77 +1,23 @@
 /*
- * Orders and indexes that tables keep with a dump. An index is one sorted array of (key, row): it
- * is built at once, looked up by binary search, and small, because the lists behind it are: types,
- * modules, segments, threads, regions. Objects have indexes of their own (heap/index.c, postings).
+ * What tables keep with a dump.
  */
 #include "cache.h"
+
+#include "list.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
 
-/* --- Indexes --------------------------------------------------------------------------------- */
-
-bool clr_lookup_add(struct clr_lookup *index, uint64_t key, uint32_t row)
-{
-    if (!clr_grow(&index->entries, index->count, &index->room, sizeof *index->entries))
-        return false;
-    index->entries[index->count++] = (struct clr_lookup_entry){(int64_t)key, row};
-    return true;
-}
-
-static int compare_entries(const void *left, const void *right)
-{
-    const struct clr_lookup_entry *a = left, *b = right;
-    if (a->key != b->key)
-        return a->key < b->key ? -1 : 1;
-    return (a->row > b->row) - (a->row < b->row);
-}
-
-void clr_lookup_sort(struct clr_lookup *index)
-{
-    if (index->count > 1)
-        qsort(index->entries, index->count, sizeof *index->entries, compare_entries);
-    index->built = true;
-}
-
-size_t clr_lookup_find(const struct clr_lookup *index, int64_t key)
-{
-    size_t low = 0, high = index->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (index->entries[middle].key < key)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
-void clr_lookup_range(const struct clr_lookup *index, int64_t key, size_t *first, size_t *count)
-{
-    *first = clr_lookup_find(index, key);
-    size_t end = *first;
-    while (end < index->count && index->entries[end].key == key)
-        end++;
-    *count = end - *first;
-}
-
-void clr_lookup_deinit(struct clr_lookup *index)
-{
-    clr_free(index->entries);
-    *index = (struct clr_lookup){0};
-}
-
-uint64_t clr_text_key(const char *text, size_t length)
-{
-    uint64_t hash = 0xcbf29ce484222325; /* FNV-1a */
-    for (size_t i = 0; i < length; i++)
-        hash = (hash ^ (uint8_t)text[i]) * 0x100000001b3;
-    return hash;
-}
-
 /* --- The cache ------------------------------------------------------------------------------- */
+
+struct clr_kept_state {
+    struct clr_kept_state *next;
+    const void *owner;
+    void (*deinit)(void *);
+    max_align_t state[];
+};
 
 static void destroy_cache(void *above)
 {
@@ -79,26 +25,28 @@ static void destroy_cache(void *above)
     if (!cache)
         return;
     struct clr_lookup *indexes[] = {
-        &cache->regions,           &cache->images,         &cache->segments,
-        &cache->threads,           &cache->stack_pointers, &cache->type_names,
-        &cache->type_modules,      &cache->type_parents,   &cache->supertypes,
-        &cache->shape_types,       &cache->shape_names,    &cache->handle_objects,
-        &cache->finalizer_objects, &cache->root_objects,   &cache->root_threads,
-        &cache->tree_parents,      &cache->tree_paths,     &cache->method_types,
-        &cache->method_modules,
+        &cache->type_names,   &cache->type_modules,   &cache->type_parents, &cache->supertypes,
+        &cache->shape_types,  &cache->shape_names,    &cache->tree_parents, &cache->tree_paths,
+        &cache->method_types, &cache->method_modules,
     };
     for (size_t i = 0; i < sizeof indexes / sizeof indexes[0]; i++)
         clr_lookup_deinit(indexes[i]);
+    clr_indexes_destroy(cache->indexes);
+    while (cache->kept) {
+        struct clr_kept_state *kept = cache->kept;
+        cache->kept = kept->next;
+        if (kept->deinit)
+            kept->deinit(kept->state);
+        clr_free(kept);
+    }
     clr_path_tree_destroy(cache->path_tree);
     clr_free(cache->alive);
     clr_free(cache->retained);
     clr_free(cache->methods);
-    clr_line_cache_destroy(cache->lines);
     clr_lookup_deinit(&cache->static_objects);
     clr_free(cache->static_rows);
     clr_free(cache->shape_name);
     clr_map_deinit(&cache->told);
-    clr_free(cache->sections);
     clr_free(cache->types);
     clr_map_deinit(&cache->type_numbers);
     clr_free(cache);
@@ -112,6 +60,42 @@ enum clr_status clr_cache(struct clr_dump *dump, struct clr_cache **cache, struc
     }
     *cache = dump->above;
     return *cache ? CLR_OK : clr_fail(error, CLR_NOMEM, 0, "out of memory");
+}
+
+void *clr_kept(const struct clr_dump *dump, const void *owner)
+{
+    const struct clr_cache *cache = clr_cache_made(dump);
+    struct clr_kept_state *kept = cache ? cache->kept : NULL;
+    while (kept && kept->owner != owner)
+        kept = kept->next;
+    return kept ? kept->state : NULL;
+}
+
+void *clr_keep(struct clr_dump *dump, const void *owner, size_t size, void (*deinit)(void *kept),
+               struct clr_error *error)
+{
+    struct clr_cache *cache;
+    void *state = clr_kept(dump, owner);
+    if (state)
+        return state;
+    struct clr_kept_state *kept = clr_alloc(1, sizeof *kept + size);
+    if (!kept || clr_cache(dump, &cache, error) != CLR_OK) {
+        clr_free(kept);
+        clr_fail(error, CLR_NOMEM, 0, "out of memory");
+        return NULL;
+    }
+    kept->owner = owner;
+    kept->deinit = deinit;
+    kept->next = cache->kept;
+    cache->kept = kept;
+    return kept->state;
+}
+
+enum clr_status clr_refuse(const struct clr_error *reason, struct clr_error *error)
+{
+    return reason->code == CLR_OK
+               ? CLR_OK
+               : clr_fail(error, reason->code, reason->address, "%s", reason->text);
 }
 
 bool clr_first_time(struct clr_dump *dump, uint64_t key)
@@ -190,8 +174,7 @@ enum clr_status clr_type_listed(struct clr_dump *dump, struct clr_job *job, uint
     if (!lacks_class(dump->runtime, address))
         return CLR_OK;
     bool walked;
-    CLR_TRY(
-        clr_try_need(dump, CLR_PART_RUNTIME | CLR_PART_GC | CLR_PART_INDEX, job, &walked, error));
+    CLR_TRY(clr_try_need(dump, CLR_PART_INDEX, job, &walked, error));
     if (!walked)
         return CLR_OK;
     CLR_TRY(clr_heap_types(dump->heap, dump->runtime, &types, &high, error));
@@ -205,21 +188,6 @@ enum clr_status clr_type_listed(struct clr_dump *dump, struct clr_job *job, uint
         else
             high = middle;
     }
-    return CLR_OK;
-}
-
-enum clr_status clr_segments_by_address(struct clr_dump *dump, struct clr_error *error)
-{
-    struct clr_cache *cache;
-    CLR_TRY(clr_cache(dump, &cache, error));
-    if (cache->segments.built)
-        return CLR_OK;
-    for (size_t i = 0; i < dump->gc->segment_count; i++)
-        if (!clr_lookup_add(&cache->segments, dump->gc->segments[i].address, (uint32_t)i)) {
-            clr_lookup_deinit(&cache->segments);
-            return clr_fail(error, CLR_NOMEM, 0, "out of memory");
-        }
-    clr_lookup_sort(&cache->segments);
     return CLR_OK;
 }
 

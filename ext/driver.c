@@ -1,15 +1,13 @@
 /*
  * The table driver: turns declarations (table.h) into SQLite's virtual tables. It connects tables
- * to the dumps of the session, has the parts built that a table, path or column needs, goes through
- * the rows of array tables by itself, and reports errors. What a query may ask is planned in
- * plan.c.
+ * to the dumps of the session, has the parts built that a table, path or column needs, and reports
+ * errors. What a query may ask is planned in plan.c; list.c goes through the rows of lists.
  */
-#include "driver.h"
-
 #include <string.h>
 #include <time.h>
 
 #include "base/alloc.h"
+#include "list.h"
 #include "session.h"
 
 enum { CHECK_NANOSECONDS = 20000000 }; /* between two looks at the file by one cursor */
@@ -98,9 +96,13 @@ static int x_connect(sqlite3 *db, void *user, int argc, const char *const *argv,
     vtab->shift = eponymous && !table->global;
     vtab->arguments = clr_count_arguments(table);
     vtab->key = clr_single_key(table, &vtab->keyed);
-    vtab->scan = clr_scan_path(table);
+    vtab->path_count = clr_table_paths(table, vtab->paths);
+    vtab->scan = -1;
+    for (int i = 0; i < vtab->path_count; i++)
+        if (vtab->paths[i].key[0].op == CLR_NO_KEY)
+            vtab->scan = i;
     for (int i = 0; table->columns[i].name; i++)
-        vtab->needy |= (table->columns[i].flags & CLR_REQUIRED) != 0;
+    vtab->requires |= (table->columns[i].flags & CLR_REQUIRED) != 0;
     struct clr_open_dump *open = number ? clr_session_dump(session, number) : NULL;
     if (open) {
         open->tables++;
@@ -121,68 +123,6 @@ static int x_disconnect(sqlite3_vtab *base)
     return SQLITE_OK;
 }
 
-/* --- Array tables ----------------------------------------------------------------------------- */
-
-static int array_key_column(const struct clr_table *table)
-{
-    for (int i = 0; table->columns[i].name; i++)
-        if (table->columns[i].flags & CLR_KEY)
-            return i;
-    return NO_COLUMN;
-}
-
-/* The first row whose key is at least VALUE. */
-static int64_t lower_bound(const struct clr_table *table, const struct clr_dump *dump,
-                           int64_t count, int64_t value)
-{
-    if (!table->key)
-        return value < 0 ? 0 : value < count ? value : count;
-    int64_t low = 0, high = count;
-    while (low < high) {
-        int64_t middle = low + (high - low) / 2;
-        if (table->key(dump, (size_t)middle) < value)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
-/* Sets the range of rows; what the path says of other columns than the key SQLite checks. */
-static void start_array(const struct clr_table *table, struct clr_cursor *cursor,
-                        const struct clr_query *query)
-{
-    int64_t count = (int64_t)table->count(cursor->dump);
-    int64_t low = query->low, high = query->high;
-    const struct clr_path *path = &table->paths[query->path];
-    int key = array_key_column(table);
-    bool bounded = false;
-    for (int k = 0; k < CLR_PATH_KEYS; k++) {
-        if (path->key[k].op == CLR_NO_KEY || path->key[k].column != key)
-            continue;
-        bounded = table->columns[key].type == CLR_INTEGER;
-        if (path->key[k].op == CLR_EQ)
-            low = high = clr_equal_int(query, k);
-    }
-    cursor->first = 0;
-    cursor->last = count - 1;
-    if (bounded) {
-        cursor->first = lower_bound(table, cursor->dump, count, low);
-        if (high < INT64_MAX)
-            cursor->last = lower_bound(table, cursor->dump, count, high + 1) - 1;
-    }
-    cursor->row = cursor->descending ? cursor->last : cursor->first;
-    cursor->eof = cursor->first > cursor->last;
-}
-
-static void next_array(struct clr_cursor *cursor)
-{
-    if (cursor->descending)
-        cursor->eof = cursor->row-- <= cursor->first;
-    else
-        cursor->eof = cursor->row++ >= cursor->last;
-}
-
 /* --- Cursors ---------------------------------------------------------------------------------- */
 
 static size_t cursor_size(const struct clr_table *table)
@@ -196,6 +136,11 @@ static int x_open(sqlite3_vtab *base, sqlite3_vtab_cursor **result)
     struct clr_cursor *cursor = clr_alloc(1, cursor_size(vtab->table));
     if (!cursor)
         return SQLITE_NOMEM;
+    size_t read_size = vtab->table->list.read_size;
+    if (read_size != 0 && !(cursor->read = clr_alloc(1, read_size))) {
+        clr_free(cursor);
+        return SQLITE_NOMEM;
+    }
     cursor->session = vtab->session;
     cursor->eof = true;
     *result = &cursor->base;
@@ -218,6 +163,7 @@ static void stop(const struct clr_vtab *vtab, struct clr_cursor *cursor)
 
 static void leave_dump(struct clr_cursor *cursor)
 {
+    clr_list_stop(cursor);
     if (cursor->open)
         cursor->open->cursors--;
     cursor->open = NULL;
@@ -232,6 +178,8 @@ static int x_close(sqlite3_vtab_cursor *base)
     struct clr_cursor *cursor = (struct clr_cursor *)base;
     stop((const struct clr_vtab *)base->pVtab, cursor);
     leave_dump(cursor);
+    clr_text_deinit(&cursor->text);
+    clr_free(cursor->read);
     clr_free(cursor);
     return SQLITE_OK;
 }
@@ -316,8 +264,9 @@ static enum clr_status fail_missing(const struct clr_vtab *vtab, int plan, struc
 }
 
 static enum clr_status filter(struct clr_vtab *vtab, struct clr_cursor *cursor, int plan,
-                              sqlite3_value **argv, struct clr_error *error)
+                              sqlite3_value **argv, int argc, struct clr_error *error)
 {
+    sqlite3_value **end = argv + argc;
     const struct clr_table *table = vtab->table;
     if (plan & (PLAN_MISSING | PLAN_NO_DUMP))
         return fail_missing(vtab, plan, error);
@@ -337,18 +286,16 @@ static enum clr_status filter(struct clr_vtab *vtab, struct clr_cursor *cursor, 
                               .low = INT64_MIN,
                               .high = INT64_MAX};
     bool none;
-    CLR_TRY(clr_take_operands(vtab, cursor, plan, argv, &query, &none, error));
+    CLR_TRY(clr_take_operands(vtab, cursor, plan, argv, end, &query, &none, error));
     cursor->descending = query.descending;
     cursor->row = cursor->rowid = 0;
     if (none)
         return CLR_OK;
-    CLR_TRY(need(cursor, table->needs | table->paths[query.path].needs, error));
+    CLR_TRY(need(cursor, table->needs | vtab->paths[query.path].needs, error));
+    if (clr_is_list(table))
+        return clr_list_start(vtab, cursor, &query, error);
     if (table->load)
         CLR_TRY(table->load(cursor->dump, cursor->job, error));
-    if (!table->start) {
-        start_array(table, cursor, &query);
-        return CLR_OK;
-    }
     cursor->started = true;
     cursor->eof = false;
     return table->start(cursor, &query, error);
@@ -361,10 +308,9 @@ static int x_filter(sqlite3_vtab_cursor *base, int plan, const char *name, int a
     struct clr_cursor *cursor = (struct clr_cursor *)base;
     struct clr_error error;
     (void)name;
-    (void)argc;
     clear(&error);
     stop(vtab, cursor);
-    enum clr_status status = filter(vtab, cursor, plan, argv, &error);
+    enum clr_status status = filter(vtab, cursor, plan, argv, argc, &error);
     if (cursor->job)
         clr_session_job_end(vtab->session, cursor->job);
     int code = report(vtab, cursor, status, &error);
@@ -377,13 +323,10 @@ static int x_next(sqlite3_vtab_cursor *base)
 {
     struct clr_vtab *vtab = (struct clr_vtab *)base->pVtab;
     struct clr_cursor *cursor = (struct clr_cursor *)base;
-    if (!vtab->table->start) {
-        next_array(cursor);
-        return SQLITE_OK;
-    }
     struct clr_error error;
     clear(&error);
-    enum clr_status status = vtab->table->next(cursor, &error);
+    enum clr_status status = clr_is_list(vtab->table) ? clr_list_next(vtab->table, cursor, &error)
+                                                      : vtab->table->next(cursor, &error);
     clr_session_job_end(vtab->session, cursor->job);
     return report(vtab, cursor, status, &error);
 }
@@ -406,9 +349,15 @@ static int x_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int col
     }
     struct clr_error error;
     clear(&error);
-    enum clr_status status = need(cursor, vtab->table->columns[column].needs, &error);
-    if (status == CLR_OK)
+    const struct clr_column *asked = &vtab->table->columns[column];
+    enum clr_status status = need(cursor, asked->needs, &error);
+    if (status == CLR_OK && asked->get.kind == CLR_GET_BY_TABLE) {
         status = vtab->table->column(cursor, column, context, &error);
+    } else if (status == CLR_OK) {
+        const void *row = clr_is_list(vtab->table) ? clr_list_current(vtab->table, cursor) : cursor;
+        if (row)
+            status = clr_get_result(&asked->get, cursor, row, context, &error);
+    }
     clr_session_job_end(vtab->session, cursor->job);
     return report(vtab, cursor, status, &error);
 }
@@ -416,13 +365,8 @@ static int x_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int col
 static int x_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *rowid)
 {
     const struct clr_vtab *vtab = (const struct clr_vtab *)base->pVtab;
-    const struct clr_cursor *cursor = (const struct clr_cursor *)base;
-    if (vtab->table->start)
-        *rowid = cursor->rowid;
-    else if (vtab->table->key && vtab->key != NO_COLUMN)
-        *rowid = vtab->table->key(cursor->dump, (size_t)cursor->row);
-    else
-        *rowid = cursor->row;
+    struct clr_cursor *cursor = (struct clr_cursor *)base;
+    *rowid = clr_is_list(vtab->table) ? clr_list_rowid(vtab, cursor) : cursor->rowid;
     if (vtab->shift) /* a table without a key, over any number of dumps */
         *rowid = (sqlite3_int64)((uint64_t)*rowid ^ (uint64_t)cursor->open->number << 40);
     return SQLITE_OK;

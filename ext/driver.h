@@ -1,12 +1,13 @@
 /*
- * Private to the table driver: what its three files share.
+ * Private to the table driver: what its files share.
  *
  *   declare.c  a declaration as text: CREATE TABLE, access
  *   plan.c     xBestIndex, and the operands of xFilter
+ *   list.c     rows of lists, values of columns
  *   driver.c   everything else of sqlite3_module
  *
  * A plan travels from xBestIndex to xFilter as one number and the operands, in this order: the path
- * of the dump, EQ keys in the path's order, low bound, high bound.
+ * of the dump, EQ keys in the path's order, low bound, high bound, operands that are only looked at.
  */
 #ifndef CLR_DRIVER_H
 #define CLR_DRIVER_H
@@ -33,10 +34,12 @@ struct clr_vtab {
     int shift;      /* 1: the column 'dump' stands in front */
     int arguments;  /* leading columns that are arguments */
     int key;        /* the one INTEGER key column, else NO_COLUMN */
-    int scan;       /* the path without keys, -1 if there is none */
-    bool keyed;     /* has a key of any kind */
-    bool needy;     /* has CLR_REQUIRED columns */
-    bool counted;   /* in tables of the open dump */
+    struct clr_path paths[CLR_PATHS];
+    int path_count;
+    int scan;      /* the path without keys, -1 if there is none */
+    bool keyed;    /* has a key of any kind */
+    bool requires; /* has CLR_REQUIRED columns */
+    bool counted;  /* in tables of the open dump */
 };
 
 /* --- declare.c --- */
@@ -47,15 +50,17 @@ int clr_count_arguments(const struct clr_table *table);
 int clr_single_key(const struct clr_table *table, bool *keyed);
 /* Whether COLUMN is compared as a text. */
 bool clr_is_text_key(const struct clr_table *table, int column);
-/* The number of the path without keys, -1 if there is none. */
-int clr_scan_path(const struct clr_table *table);
+/* The table's paths: those that it declares, or those that a list has by itself; how many. */
+int clr_table_paths(const struct clr_table *table, struct clr_path paths[CLR_PATHS]);
+/* 'address=', 'object=,position..' or 'scan'. Freed with sqlite3_free. */
+char *clr_path_name(const struct clr_table *table, const struct clr_path *path);
 
 /* --- plan.c --- */
 
 int clr_best_index(sqlite3_vtab *base, sqlite3_index_info *info);
-/* Turns the operands of xFilter, behind the dump's path, into QUERY. *NONE: no row can match. */
+/* Turns the operands of xFilter, behind the dump's path, up to END, into QUERY. *NONE: no row can match. */
 enum clr_status clr_take_operands(struct clr_vtab *vtab, struct clr_cursor *cursor, int plan,
-                                  sqlite3_value **argv, struct clr_query *query, bool *none,
-                                  struct clr_error *error);
+                                  sqlite3_value **argv, sqlite3_value **end,
+                                  struct clr_query *query, bool *none, struct clr_error *error);
 
 #endif

@@ -112,8 +112,7 @@ static enum clr_status is_object(struct clr_call *call, uint32_t *number, bool *
 {
     bool walked;
     *is = false;
-    CLR_TRY(clr_try_need(call->dump, CLR_PART_RUNTIME | CLR_PART_GC | CLR_PART_INDEX, call->job,
-                         &walked, error));
+    CLR_TRY(clr_try_need(call->dump, CLR_PART_INDEX, call->job, &walked, error));
     *is = walked && clr_number(call->dump->heap, call->address, number);
     return CLR_OK;
 }
@@ -127,8 +126,7 @@ static enum clr_status type_name(struct clr_call *call, struct clr_error *error)
     CLR_TRY(clr_runtime_require(dump->runtime, CLR_CONTRACT_TYPES, "clr_type_name", error));
     call->found = clr_type_valid(dump->runtime, call->address);
     if (!call->found) {
-        CLR_TRY(clr_try_need(dump, CLR_PART_RUNTIME | CLR_PART_GC | CLR_PART_INDEX, call->job,
-                             &walked, error));
+        CLR_TRY(clr_try_need(dump, CLR_PART_INDEX, call->job, &walked, error));
         call->found = walked && clr_heap_shape_of(dump->heap, call->address, &shape);
     }
     if (call->found)
@@ -142,7 +140,7 @@ static enum clr_status string_value(struct clr_call *call, struct clr_error *err
     uint32_t number;
     uint64_t type;
     bool is;
-    CLR_TRY(clr_dump_need(dump, CLR_PART_RUNTIME | CLR_PART_GC, call->job, error));
+    CLR_TRY(clr_dump_need(dump, CLR_PART_GC, call->job, error));
     CLR_TRY(clr_runtime_require(dump->runtime, CLR_CONTRACT_OBJECT, "clr_string", error));
     CLR_TRY(is_object(call, &number, &is, error));
     call->found = is && clr_object_type(dump->runtime, call->address, &type) &&

@@ -15,8 +15,7 @@
 #include "inspect/pathtree.h"
 
 enum {
-    REACHED = CLR_PART_RUNTIME | CLR_PART_GC | CLR_PART_INDEX | CLR_PART_HANDLES | CLR_PART_REFS |
-              CLR_PART_ROOTS | CLR_PART_REACH,
+    REACHED = CLR_PART_INDEX | CLR_PART_HANDLES | CLR_PART_REFS | CLR_PART_ROOTS | CLR_PART_REACH,
 };
 
 /* --- clr_path --------------------------------------------------------------------------------- */

@@ -71,7 +71,7 @@ static void with_dump(sqlite3_context *context, int argc, sqlite3_value **argv, 
                       const char *name,
                       enum clr_status (*function)(struct call *, struct clr_error *))
 {
-    enum { WALKED = CLR_PART_RUNTIME | CLR_PART_GC | CLR_PART_INDEX };
+    enum { WALKED = CLR_PART_INDEX };
     struct clr_session *session = sqlite3_user_data(context);
     struct clr_open_dump *open = NULL;
     struct clr_error error = {0};

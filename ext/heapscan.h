@@ -7,8 +7,6 @@
 
 #include "cache.h"
 
-enum { CLR_WALKED = CLR_PART_RUNTIME | CLR_PART_GC | CLR_PART_INDEX };
-
 struct clr_derived_scan {
     struct clr_dump *dump;
     uint64_t base;    /* MethodTable */

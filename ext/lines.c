@@ -4,7 +4,7 @@
  */
 #include "lines.h"
 
-#include "base/alloc.h"
+#include "cache.h"
 #include "inspect/lines.h"
 
 struct clr_line_cache {
@@ -14,13 +14,11 @@ struct clr_line_cache {
     const struct clr_pdb *pdb;
 };
 
-void clr_line_cache_destroy(struct clr_line_cache *cache)
+static void deinit_lines(void *kept)
 {
-    if (!cache)
-        return;
+    struct clr_line_cache *cache = kept;
     clr_pdbs_destroy(cache->pdbs);
     clr_lines_deinit(&cache->lines);
-    clr_free(cache);
 }
 
 enum clr_status clr_result_text(sqlite3_context *context, struct clr_text *text,
@@ -36,11 +34,11 @@ enum clr_status clr_result_text(sqlite3_context *context, struct clr_text *text,
 static enum clr_status need_lines(struct clr_dump *dump, const struct clr_method *method,
                                   struct clr_line_cache **result, struct clr_error *error)
 {
-    struct clr_cache *cache;
-    CLR_TRY(clr_cache(dump, &cache, error));
-    if (!cache->lines && !(cache->lines = clr_alloc(1, sizeof *cache->lines)))
-        return clr_fail(error, CLR_NOMEM, 0, "out of memory");
-    struct clr_line_cache *lines = *result = cache->lines;
+    static const char owner;
+    struct clr_line_cache *lines = clr_keep(dump, &owner, sizeof *lines, deinit_lines, error);
+    if (!lines)
+        return CLR_NOMEM;
+    *result = lines;
     if (!lines->pdbs && !(lines->pdbs = clr_pdbs_create()))
         return clr_fail(error, CLR_NOMEM, 0, "out of memory");
     if (lines->method == method->address)

@@ -4,7 +4,7 @@
 #ifndef CLR_LINES_H
 #define CLR_LINES_H
 
-#include "cache.h"
+#include "table.h"
 #include "runtime/methods.h"
 
 /* Gives TEXT as the result and frees it. */

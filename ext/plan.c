@@ -3,7 +3,7 @@
  *
  * Rules, each of which a wrong or slow answer stands behind:
  *   - A required value that is missing is never an error while planning: an OR is planned without
- *     its terms first. Such a plan is so dear that any other wins, and xFilter raises. One that is
+ *     its terms first. Such a plan costs so much that any other wins, and xFilter raises. One that is
  *     there but unusable is SQLITE_CONSTRAINT, so that another order of the join is tried.
  *   - An OR beside a required value is not taken apart: its terms would be asked without that
  *     value if it is a subquery. So no path of such a table costs less than the plainest one. (An
@@ -17,6 +17,7 @@
  *                       numeric affinity, makes the text a number ('05' = 5): xFilter cannot tell,
  *                       and scans. Another collation than BINARY is not used at all
  *       NULL            no row
+ *       a text as '0x7f3a' beside an INTEGER column is an error: an address in quotes equals nothing
  *   - IS is not used: it finds NULLs. LIMIT and OFFSET are left to SQLite; their iColumn means
  *     nothing.
  *   - ORDER BY is taken over only when it is one term, which is the order that the path has by
@@ -26,6 +27,7 @@
 
 #include <string.h>
 
+#include "results.h"
 #include "session.h"
 
 /* --- Planning --------------------------------------------------------------------------------- */
@@ -116,6 +118,11 @@ static bool has_order(const struct clr_path *path, int column, bool descending)
     return path->order == column && (!descending || path->reversible);
 }
 
+static double rows_of(const struct clr_path *path, const struct clr_dump *dump)
+{
+    return path->per_object != 0 ? path->per_object * clr_estimate_objects(dump) : path->rows;
+}
+
 static bool use(sqlite3_index_info *info, int constraint, int *count, bool omit)
 {
     if (constraint < 0)
@@ -131,6 +138,38 @@ static int refuse(sqlite3_index_info *info, int plan)
     info->estimatedCost = 1e250;
     info->estimatedRows = 1;
     return SQLITE_OK;
+}
+
+/* An address in quotes is a text, which no number equals: without a word it would find no row. */
+static enum clr_status refuse_hex(const struct clr_table *table, const char *column,
+                                  sqlite3_value *value, struct clr_error *error)
+{
+    uint64_t number;
+    if (sqlite3_value_type(value) != SQLITE_TEXT)
+        return CLR_OK;
+    const char *text = (const char *)sqlite3_value_text(value);
+    if (!text || !clr_read_hex(text, &number))
+        return CLR_OK;
+    return clr_fail(
+        error, CLR_MISUSE, number,
+        "%s.%s is a number and is compared with the text '%.60s', which no number equals: "
+        "write 0x%llx without quotes, or clr_address('%.60s')",
+        table->name, column, text, (unsigned long long)number, text);
+}
+
+/* Asks for the operands of `=` on INTEGER columns that no path takes, so that an address in quotes is
+ * refused there too. Not of IN, which would scan once a value. */
+static void take_others(const struct clr_vtab *vtab, sqlite3_index_info *info, int *count)
+{
+    for (int i = 0; i < info->nConstraint; i++) {
+        const struct sqlite3_index_constraint *constraint = &info->aConstraint[i];
+        int column = column_of(vtab, constraint->iColumn);
+        if (constraint->usable && constraint->op == SQLITE_INDEX_CONSTRAINT_EQ && column >= 0 &&
+            info->aConstraintUsage[i].argvIndex == 0 &&
+            !(vtab->table->columns[column].flags & CLR_ARG) &&
+            vtab->table->columns[column].get.type == CLR_INTEGER && !sqlite3_vtab_in(info, i, -1))
+            use(info, i, count, false);
+    }
 }
 
 int clr_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
@@ -149,10 +188,10 @@ int clr_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
         vtab->number ? clr_session_dump(vtab->session, vtab->number) : NULL;
     int best = -1;
     double rows = 0, widest = 0;
-    for (int i = 0; table->paths[i].name; i++) {
-        if (!path_fits(vtab, info, &table->paths[i]))
+    for (int i = 0; i < vtab->path_count; i++) {
+        if (!path_fits(vtab, info, &vtab->paths[i]))
             continue;
-        double claimed = table->paths[i].rows(open ? open->dump : NULL);
+        double claimed = rows_of(&vtab->paths[i], open ? open->dump : NULL);
         widest = claimed > widest ? claimed : widest;
         if (best < 0 || claimed < rows) {
             best = i;
@@ -164,7 +203,7 @@ int clr_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
                (size_t)info->nConstraint * sizeof *info->aConstraintUsage);
         return refuse(info, PLAN_MISSING);
     }
-    const struct clr_path *path = &table->paths[best];
+    const struct clr_path *path = &vtab->paths[best];
     bool may_scan = false; /* xFilter takes the scan instead if a text's operand is a number */
     int low = -1, high = -1;
     plan |= best;
@@ -181,21 +220,24 @@ int clr_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
     }
     plan |= use(info, low, &count, false) ? PLAN_LOW : 0;
     plan |= use(info, high, &count, false) ? PLAN_HIGH : 0;
+    take_others(vtab, info, &count);
     if (info->nOrderBy == 1) {
         int column = column_of(vtab, info->aOrderBy[0].iColumn);
         bool descending = info->aOrderBy[0].desc;
         if (column >= 0 && has_order(path, column, descending) &&
-            (!may_scan || has_order(&table->paths[vtab->scan], column, descending))) {
+            (!may_scan || has_order(&vtab->paths[vtab->scan], column, descending))) {
             info->orderByConsumed = 1;
             plan |= descending ? PLAN_DESCENDING : 0;
         }
     }
     info->idxNum = plan;
-    info->idxStr = (char *)path->name; /* static: shown by EXPLAIN QUERY PLAN, never freed */
-    info->needToFreeIdxStr = 0;
+    info->idxStr = clr_path_name(table, path); /* shown by EXPLAIN QUERY PLAN */
+    info->needToFreeIdxStr = 1;
+    if (!info->idxStr)
+        return SQLITE_NOMEM;
     info->idxFlags = path->unique && !may_scan ? SQLITE_INDEX_SCAN_UNIQUE : 0;
     info->estimatedRows = rows < 1 ? 1 : rows < 1e15 ? (sqlite3_int64)rows : (sqlite3_int64)1e15;
-    info->estimatedCost = (vtab->needy ? widest : rows) + 5;
+    info->estimatedCost = (vtab->requires ? widest : rows) + 5;
     return SQLITE_OK;
 }
 
@@ -252,9 +294,8 @@ static enum clr_status take_equal(struct clr_vtab *vtab, struct clr_cursor *curs
                                   struct clr_query *query, int k, sqlite3_value *value, bool *none,
                                   bool *scan, struct clr_error *error)
 {
-    int number = vtab->table->paths[query->path].key[k].column;
+    int number = vtab->paths[query->path].key[k].column;
     const struct clr_column *column = &vtab->table->columns[number];
-    int64_t integer = 0;
     bool between, is_argument = column->flags & CLR_ARG;
     query->equal[k] = value;
     if (is_argument) {
@@ -264,19 +305,19 @@ static enum clr_status take_equal(struct clr_vtab *vtab, struct clr_cursor *curs
     }
     if (sqlite3_value_type(value) == SQLITE_NULL) {
         *none = true;
-    } else if (column->type == CLR_INTEGER) {
-        if (place_integer(value, &integer, &between) == AT && !between)
+    } else if (column->get.type == CLR_INTEGER && is_argument) {
+        if (clr_read_whole(value, &query->number[k]))
             return CLR_OK;
-        *none = true;
-        if (is_argument) {
-            const char *text = (const char *)sqlite3_value_text(cursor->arg[number]);
-            return clr_fail(
-                error, CLR_MISUSE, 0,
-                "%s: %s is no whole number: '%.60s' (clr_address('%.60s') reads text as "
-                "an address)",
-                vtab->table->name, column->name, text ? text : "", text ? text : "");
-        }
-    } else if (column->type == CLR_TEXT) {
+        const char *text = (const char *)sqlite3_value_text(cursor->arg[number]);
+        return clr_fail(error, CLR_MISUSE, 0,
+                        "%s: %s is no whole number: '%.60s' (clr_address('%.60s') reads text as "
+                        "an address)",
+                        vtab->table->name, column->name, text ? text : "", text ? text : "");
+    } else if (column->get.type == CLR_INTEGER) {
+        CLR_TRY(refuse_hex(vtab->table, column->name, value, error));
+        if (place_integer(value, &query->number[k], &between) != AT || between)
+            *none = true;
+    } else if (column->get.type == CLR_TEXT) {
         int type = sqlite3_value_type(value);
         if (!is_argument && type == SQLITE_BLOB)
             *none = true;
@@ -288,21 +329,34 @@ static enum clr_status take_equal(struct clr_vtab *vtab, struct clr_cursor *curs
     return CLR_OK;
 }
 
+/* The column of a path's RANGE key. */
+static const struct clr_column *range_column(const struct clr_vtab *vtab, int path)
+{
+    const struct clr_key *key = vtab->paths[path].key;
+    while (key->op != CLR_RANGE)
+        key++;
+    return &vtab->table->columns[key->column];
+}
+
 enum clr_status clr_take_operands(struct clr_vtab *vtab, struct clr_cursor *cursor, int plan,
-                                  sqlite3_value **argv, struct clr_query *query, bool *none,
-                                  struct clr_error *error)
+                                  sqlite3_value **argv, sqlite3_value **end,
+                                  struct clr_query *query, bool *none, struct clr_error *error)
 {
     bool scan = false;
     *none = false;
     for (int k = 0; k < CLR_PATH_KEYS; k++)
         if (plan & (PLAN_KEY << k))
             CLR_TRY(take_equal(vtab, cursor, query, k, *argv++, none, &scan, error));
-    if ((plan & PLAN_LOW) && !take_bound(query, *argv++, true))
-        *none = true;
-    if ((plan & PLAN_HIGH) && !take_bound(query, *argv++, false))
-        *none = true;
+    for (int high = 0; high < 2; high++)
+        if (plan & (high ? PLAN_HIGH : PLAN_LOW)) {
+            CLR_TRY(refuse_hex(vtab->table, range_column(vtab, query->path)->name, *argv, error));
+            if (!take_bound(query, *argv++, !high))
+                *none = true;
+        }
     if (query->low > query->high)
         *none = true;
+    for (; argv < end; argv++)
+        CLR_TRY(refuse_hex(vtab->table, "a column", *argv, error));
     if (scan)
         *query = (struct clr_query){.path = vtab->scan,
                                     .descending = query->descending,

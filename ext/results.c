@@ -5,6 +5,8 @@
 
 #include <string.h>
 
+#include "runtime/fields.h"
+
 void clr_result_foreign(sqlite3_context *context, const char *text)
 {
     if (text)
@@ -37,6 +39,77 @@ void clr_result_hex(sqlite3_context *context, const uint8_t *bytes, size_t size)
     clr_result_copy(context, text, 2 * size);
 }
 
+enum clr_status clr_result_name_field(struct clr_dump *dump, const char *table,
+                                      enum clr_managed_class class, unsigned field, uint64_t object,
+                                      sqlite3_context *context, struct clr_error *error)
+{
+    struct clr_text text = {0};
+    uint64_t string = 0;
+    if (object == 0)
+        return CLR_OK;
+    const struct clr_managed *fields;
+    CLR_TRY(clr_managed_of(dump, class, object, &fields, error));
+    bool known = fields && clr_managed_string(dump->runtime, fields, field, object, &string, &text);
+    bool failed = text.failed;
+    if (known && string != 0 && !failed)
+        clr_result_copy(context, text.data ? text.data : "", text.length);
+    clr_text_deinit(&text);
+    if (failed)
+        return clr_fail(error, CLR_NOMEM, 0, "out of memory");
+    if (!known)
+        clr_problem_once(dump->problems, CLR_WARNING, table, false, object, 0,
+                         "the name of object 0x%llx cannot be read", (unsigned long long)object);
+    return CLR_OK;
+}
+
+static int hex_digit(char c)
+{
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    c = (char)(c | 0x20);
+    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+bool clr_read_hex(const char *text, uint64_t *number)
+{
+    static const char blanks[] = " \t\r\n";
+    uint64_t value = 0;
+    text += strspn(text, blanks);
+    if (text[0] != '0' || (text[1] | 0x20) != 'x' || hex_digit(text[2]) < 0)
+        return false;
+    for (text += 2; hex_digit(*text) >= 0; text++) {
+        if (value >> 60)
+            return false;
+        value = value << 4 | (unsigned)hex_digit(*text);
+    }
+    *number = value;
+    return text[strspn(text, blanks)] == 0;
+}
+
+bool clr_read_whole(sqlite3_value *value, int64_t *number)
+{
+    uint64_t address;
+    switch (sqlite3_value_numeric_type(value)) {
+    case SQLITE_INTEGER: *number = sqlite3_value_int64(value); return true;
+    case SQLITE_FLOAT: {
+        double real = sqlite3_value_double(value);
+        if (real < -0x1p63 || real >= 0x1p63)
+            return false;
+        *number = (int64_t)real;
+        return (double)*number == real;
+    }
+    case SQLITE_TEXT: {
+        const char *text = (const char *)sqlite3_value_text(value);
+        if (!text || strlen(text) != (size_t)sqlite3_value_bytes(value) ||
+            !clr_read_hex(text, &address))
+            return false;
+        *number = (int64_t)address;
+        return true;
+    }
+    default: return false;
+    }
+}
+
 void clr_result_value(sqlite3_context *context, const struct clr_value *value)
 {
     switch (value->kind) {
@@ -50,31 +123,7 @@ void clr_result_value(sqlite3_context *context, const struct clr_value *value)
     }
 }
 
-double clr_rows_one(const struct clr_dump *dump)
-{
-    (void)dump;
-    return 1;
-}
-
-double clr_rows_few(const struct clr_dump *dump)
-{
-    (void)dump;
-    return 20;
-}
-
-double clr_rows_hundreds(const struct clr_dump *dump)
-{
-    (void)dump;
-    return 500;
-}
-
-double clr_rows_types(const struct clr_dump *dump)
-{
-    (void)dump;
-    return 3000;
-}
-
-double clr_rows_objects(const struct clr_dump *dump)
+double clr_estimate_objects(const struct clr_dump *dump)
 {
     enum { BYTES_PER_OBJECT = 64, UNKNOWN_OBJECTS = 1000000, LEAST_OBJECTS = 10000 };
     if (!dump)

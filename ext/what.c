@@ -191,7 +191,7 @@ enum clr_status clr_what(struct clr_dump *dump, uint64_t address, struct clr_job
         clr_text_put(text, "null");
         return CLR_OK;
     }
-    CLR_TRY(clr_try_need(dump, CLR_PART_RUNTIME | CLR_PART_GC | CLR_PART_INDEX, job, &have, error));
+    CLR_TRY(clr_try_need(dump, CLR_PART_INDEX, job, &have, error));
     if (have && what_heap(dump, address, text))
         return CLR_OK;
     CLR_TRY(clr_try_need(dump, CLR_PART_RUNTIME, job, &have, error));

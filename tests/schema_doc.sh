@@ -37,11 +37,12 @@ WITH tables AS (SELECT table_name, min(n) AS first FROM lines GROUP BY table_nam
 SELECT line FROM (
   SELECT first, 0 AS n, char(10) || '### ' || table_name || char(10) || char(10)
          || coalesce((SELECT doc || char(10) || char(10) FROM sentences WHERE name = table_name), '')
-         || '| column | type | look-up | meaning |' || char(10) || '|---|---|---|---|' AS line
+         || '| column | type | look-up | joins | meaning |' || char(10) || '|---|---|---|---|---|' AS line
     FROM tables
   UNION ALL
   SELECT first, n, '| \`' || column_name || '\` | ' || lower(type) || ' | '
-         || CASE access WHEN '' THEN '' ELSE '\`' || access || '\`' END || ' | ' || replace(doc, '|', '\\|') || ' |'
+         || CASE access WHEN '' THEN '' ELSE '\`' || access || '\`' END || ' | '
+         || ifnull('\`' || refers_to || '\`', '') || ' | ' || replace(doc, '|', '\\|') || ' |'
     FROM lines JOIN tables USING (table_name))
  ORDER BY first, n;
 SQL

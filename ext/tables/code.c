@@ -5,18 +5,6 @@
 #include "results.h"
 #include "runtime/debuginfo.h"
 
-static double all_codes(const struct clr_dump *dump)
-{
-    (void)dump;
-    return 5000;
-}
-
-static double two_rows(const struct clr_dump *dump)
-{
-    (void)dump;
-    return 2;
-}
-
 /* The first row that starts at or above ADDRESS. Code lies below 2^63. */
 static size_t first_from(const struct clr_codes *codes, uint64_t address)
 {
@@ -66,28 +54,32 @@ enum code_column {
 };
 
 static const struct clr_column code_columns[] = {
-    [CODE_START] = {"start", CLR_INTEGER, CLR_KEY, 0, "Address of the first instruction."},
-    [CODE_SIZE] = {"size", CLR_INTEGER, 0, 0,
-                   "Bytes, funclets included; NULL where it is not known. A cold part is a row of "
-                   "its own."},
-    [CODE_METHOD] = {"method", CLR_INTEGER, 0, 0,
-                     "methods.address; NULL for a stub that belongs to no method."},
-    [CODE_KIND] = {"kind", CLR_TEXT, 0, 0,
-                   "jit: compiled here; r2r: ReadyToRun code of an image; stub: made by the "
-                   "runtime."},
-    [CODE_TIER] = {"tier", CLR_TEXT, 0, 0,
-                   "tier0, tier0_instrumented, tier1, tier1_instrumented, osr, optimized (not "
-                   "tiered) or r2r; NULL where it is not known."},
-    [CODE_IS_ACTIVE] = {"is_active", CLR_INTEGER, 0, 0, "1: what a call of the method runs now."},
-    [CODE_DEBUG_INFO] = {"debug_info", CLR_INTEGER, 0, 0,
-                         "Address of what the compiler wrote down about it; NULL if it did not."},
-    [CODE_INLINED_METHODS] = {"inlined_methods", CLR_INTEGER, 0, 0,
-                              "Methods inlined into it, where the runtime kept them (rich debug "
-                              "information); else NULL."},
-    [CODE_SUSPENSION_POINTS] = {"suspension_points", CLR_INTEGER, 0, 0,
-                                "Points where an async method may be suspended; NULL where none "
-                                "are told."},
-    [CODE_COLUMNS] = {0},
+    [CODE_START] = CLR_COLUMN("start", CLR_BY_TABLE(CLR_INTEGER),
+                              "Address of the first instruction.", .flags = CLR_KEY),
+    [CODE_SIZE] = CLR_COLUMN(
+        "size", CLR_BY_TABLE(CLR_INTEGER),
+        "Bytes, funclets included; NULL where it is not known. A cold part is a row of its own."),
+    [CODE_METHOD] = CLR_COLUMN("method", CLR_BY_TABLE(CLR_INTEGER),
+                               "The method; NULL for a stub that belongs to no method.",
+                               .refers_to = "methods.address"),
+    [CODE_KIND] = CLR_COLUMN(
+        "kind", CLR_BY_TABLE(CLR_TEXT),
+        "jit: compiled here; r2r: ReadyToRun code of an image; stub: made by the runtime."),
+    [CODE_TIER] = CLR_COLUMN("tier", CLR_BY_TABLE(CLR_TEXT),
+                             "tier0, tier0_instrumented, tier1, tier1_instrumented, osr, optimized "
+                             "(not tiered) or r2r; NULL where it is not known."),
+    [CODE_IS_ACTIVE] = CLR_COLUMN("is_active", CLR_BY_TABLE(CLR_INTEGER),
+                                  "1: what a call of the method runs now."),
+    [CODE_DEBUG_INFO] =
+        CLR_COLUMN("debug_info", CLR_BY_TABLE(CLR_INTEGER),
+                   "Address of what the compiler wrote down about it; NULL if it did not."),
+    [CODE_INLINED_METHODS] = CLR_COLUMN("inlined_methods", CLR_BY_TABLE(CLR_INTEGER),
+                                        "Methods inlined into it, where the runtime kept them "
+                                        "(rich debug information); else NULL."),
+    [CODE_SUSPENSION_POINTS] =
+        CLR_COLUMN("suspension_points", CLR_BY_TABLE(CLR_INTEGER),
+                   "Points where an async method may be suspended; NULL where none are told."),
+    [CODE_COLUMNS] = CLR_END,
 };
 
 enum { CODES_BY_START, CODES_BY_METHOD, CODES_IN_RANGE, CODES_SCAN };
@@ -166,24 +158,21 @@ static enum clr_status code_column(struct clr_cursor *base, int column, sqlite3_
 }
 
 static const struct clr_path code_paths[] = {
-    [CODES_BY_START] = {.name = "start=",
-                        .key = {{CODE_START, CLR_EQ}},
+    [CODES_BY_START] = {.key = {{CODE_START, CLR_EQ}},
                         .order = CODE_START,
                         .reversible = true,
                         .unique = true,
-                        .rows = clr_rows_one},
-    [CODES_BY_METHOD] = {.name = "method=",
-                         .key = {{CODE_METHOD, CLR_EQ}},
+                        .rows = 1},
+    [CODES_BY_METHOD] = {.key = {{CODE_METHOD, CLR_EQ}},
                          .order = CODE_START,
                          .reversible = true,
-                         .rows = two_rows},
-    [CODES_IN_RANGE] = {.name = "start..",
-                        .key = {{CODE_START, CLR_RANGE}},
+                         .rows = 2},
+    [CODES_IN_RANGE] = {.key = {{CODE_START, CLR_RANGE}},
                         .order = CODE_START,
                         .reversible = true,
-                        .rows = clr_rows_hundreds},
-    [CODES_SCAN] = {.name = "scan", .order = CODE_START, .reversible = true, .rows = all_codes},
-    {0},
+                        .rows = 500},
+    [CODES_SCAN] = {.order = CODE_START, .reversible = true, .rows = 5000},
+    CLR_PATHS_END,
 };
 
 const struct clr_table clr_table_native_codes = {

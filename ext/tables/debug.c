@@ -9,12 +9,6 @@
 #include "runtime/debuginfo.h"
 #include "runtime/methods.h"
 
-static double all_bounds(const struct clr_dump *dump)
-{
-    (void)dump;
-    return 100000;
-}
-
 /* --- debug_bounds ---------------------------------------------------------------------------- */
 
 enum bound_column {
@@ -32,27 +26,31 @@ enum bound_column {
 };
 
 static const struct clr_column bound_columns[] = {
-    [BOUND_CODE] = {"code", CLR_INTEGER, CLR_KEY, 0, "native_codes.start."},
-    [BOUND_ROW] = {"row", CLR_INTEGER, CLR_KEY, 0,
-                   "Number of the bound, as the compiler wrote it."},
-    [BOUND_NATIVE_OFFSET] = {"native_offset", CLR_INTEGER, 0, 0,
-                             "Bytes from the start of the code; cold code counts on from hot."},
-    [BOUND_NATIVE_END] = {"native_end", CLR_INTEGER, 0, 0,
-                          "Where the next bound begins; of the last the size of the code."},
-    [BOUND_IL_OFFSET] = {"il_offset", CLR_INTEGER, 0, 0,
-                         "Offset in the method's IL; NULL where kind is not il."},
-    [BOUND_KIND] = {"kind", CLR_TEXT, 0, 0, "il, no_mapping, prolog or epilog."},
-    [BOUND_SOURCE] =
-        {"source", CLR_TEXT, 0, 0,
-         "Why it is there: stack_empty, call_instruction, async and others, as a comma "
-         "list; invalid if no reason is given."},
-    [BOUND_FORMAT] = {"format", CLR_TEXT, 0, 0,
-                      "DebugInfo format that it was read from: nibble (.NET 8 and 9), 1 (10), 2 or "
-                      "c1 (11)."},
-    [BOUND_FILE] = {"file", CLR_TEXT, CLR_HIDDEN, 0,
-                    "Source file, where the module's PDB is at hand."},
-    [BOUND_LINE] = {"line", CLR_INTEGER, CLR_HIDDEN, 0, "Line in it, from 1."},
-    [BOUND_COLUMNS] = {0},
+    [BOUND_CODE] = CLR_COLUMN("code", CLR_BY_TABLE(CLR_INTEGER), "The code.", .flags = CLR_KEY,
+                              .refers_to = "native_codes.start"),
+    [BOUND_ROW] = CLR_COLUMN("row", CLR_BY_TABLE(CLR_INTEGER),
+                             "Number of the bound, as the compiler wrote it.", .flags = CLR_KEY),
+    [BOUND_NATIVE_OFFSET] =
+        CLR_COLUMN("native_offset", CLR_BY_TABLE(CLR_INTEGER),
+                   "Bytes from the start of the code; cold code counts on from hot."),
+    [BOUND_NATIVE_END] =
+        CLR_COLUMN("native_end", CLR_BY_TABLE(CLR_INTEGER),
+                   "Where the next bound begins; of the last the size of the code."),
+    [BOUND_IL_OFFSET] = CLR_COLUMN("il_offset", CLR_BY_TABLE(CLR_INTEGER),
+                                   "Offset in the method's IL; NULL where kind is not il."),
+    [BOUND_KIND] = CLR_COLUMN("kind", CLR_BY_TABLE(CLR_TEXT), "il, no_mapping, prolog or epilog."),
+    [BOUND_SOURCE] = CLR_COLUMN("source", CLR_BY_TABLE(CLR_TEXT),
+                                "Why it is there: stack_empty, call_instruction, async and others, "
+                                "as a comma list; invalid if no reason is given."),
+    [BOUND_FORMAT] = CLR_COLUMN(
+        "format", CLR_BY_TABLE(CLR_TEXT),
+        "DebugInfo format that it was read from: nibble (.NET 8 and 9), 1 (10), 2 or c1 (11)."),
+    [BOUND_FILE] =
+        CLR_COLUMN("file", CLR_BY_TABLE(CLR_TEXT),
+                   "Source file, where the module's PDB is at hand.", .flags = CLR_HIDDEN),
+    [BOUND_LINE] =
+        CLR_COLUMN("line", CLR_BY_TABLE(CLR_INTEGER), "Line in it, from 1.", .flags = CLR_HIDDEN),
+    [BOUND_COLUMNS] = CLR_END,
 };
 
 /* A cursor over what each code has several of. */
@@ -160,9 +158,9 @@ static enum clr_status bound_column(struct clr_cursor *base, int column, sqlite3
 }
 
 static const struct clr_path bound_paths[] = {
-    {.name = "code=", .key = {{BOUND_CODE, CLR_EQ}}, .order = BOUND_ROW, .rows = clr_rows_few},
-    {.name = "scan", .order = BOUND_CODE, .rows = all_bounds},
-    {0},
+    {.key = {{BOUND_CODE, CLR_EQ}}, .order = BOUND_ROW, .rows = 20},
+    {.order = BOUND_CODE, .rows = 100000},
+    CLR_PATHS_END,
 };
 
 const struct clr_table clr_table_debug_bounds = {
@@ -196,24 +194,28 @@ enum var_column {
 };
 
 static const struct clr_column var_columns[] = {
-    [VAR_CODE] = {"code", CLR_INTEGER, CLR_KEY, 0, "native_codes.start."},
-    [VAR_ROW] = {"row", CLR_INTEGER, CLR_KEY, 0, "Number of the entry, as the compiler wrote it."},
-    [VAR_NATIVE_OFFSET] = {"native_offset", CLR_INTEGER, 0, 0,
-                           "From which byte of the code on the variable is there."},
-    [VAR_NATIVE_END] = {"native_end", CLR_INTEGER, 0, 0, "Up to which."},
-    [VAR_VARIABLE] = {"variable", CLR_INTEGER, 0, 0,
-                      "Number: parameters from 0 (this is the first), then locals; negative: see "
-                      "special."},
-    [VAR_KIND] = {"kind", CLR_TEXT, 0, 0,
-                  "Kind of place: register, stack, register_register and others; byref: the place "
-                  "holds its address."},
-    [VAR_LOCATION] = {"location", CLR_TEXT, 0, 0, "Such as rbx, [rbp-0x8], rax:rdx."},
-    [VAR_SPECIAL] = {"special", CLR_TEXT, 0, 0,
-                     "What is no parameter or local: varargs_handle, return_buffer, "
-                     "generic_context, async_continuation, call_return, unknown; else NULL."},
-    [VAR_CALL_IL_OFFSET] = {"call_il_offset", CLR_INTEGER, 0, 0,
-                            "Of a call_return: IL offset of the call."},
-    [VAR_COLUMNS] = {0},
+    [VAR_CODE] = CLR_COLUMN("code", CLR_BY_TABLE(CLR_INTEGER), "The code.", .flags = CLR_KEY,
+                            .refers_to = "native_codes.start"),
+    [VAR_ROW] = CLR_COLUMN("row", CLR_BY_TABLE(CLR_INTEGER),
+                           "Number of the entry, as the compiler wrote it.", .flags = CLR_KEY),
+    [VAR_NATIVE_OFFSET] = CLR_COLUMN("native_offset", CLR_BY_TABLE(CLR_INTEGER),
+                                     "From which byte of the code on the variable is there."),
+    [VAR_NATIVE_END] = CLR_COLUMN("native_end", CLR_BY_TABLE(CLR_INTEGER), "Up to which."),
+    [VAR_VARIABLE] = CLR_COLUMN(
+        "variable", CLR_BY_TABLE(CLR_INTEGER),
+        "Number: parameters from 0 (this is the first), then locals; negative: see special."),
+    [VAR_KIND] = CLR_COLUMN("kind", CLR_BY_TABLE(CLR_TEXT),
+                            "Kind of place: register, stack, register_register and others; byref: "
+                            "the place holds its address."),
+    [VAR_LOCATION] =
+        CLR_COLUMN("location", CLR_BY_TABLE(CLR_TEXT), "Such as rbx, [rbp-0x8], rax:rdx."),
+    [VAR_SPECIAL] =
+        CLR_COLUMN("special", CLR_BY_TABLE(CLR_TEXT),
+                   "What is no parameter or local: varargs_handle, return_buffer, generic_context, "
+                   "async_continuation, call_return, unknown; else NULL."),
+    [VAR_CALL_IL_OFFSET] = CLR_COLUMN("call_il_offset", CLR_BY_TABLE(CLR_INTEGER),
+                                      "Of a call_return: IL offset of the call."),
+    [VAR_COLUMNS] = CLR_END,
 };
 
 static enum clr_status next_var(struct clr_cursor *base, struct clr_error *error)
@@ -323,9 +325,9 @@ static enum clr_status var_column(struct clr_cursor *base, int column, sqlite3_c
 }
 
 static const struct clr_path var_paths[] = {
-    {.name = "code=", .key = {{VAR_CODE, CLR_EQ}}, .order = VAR_ROW, .rows = clr_rows_few},
-    {.name = "scan", .order = VAR_CODE, .rows = all_bounds},
-    {0},
+    {.key = {{VAR_CODE, CLR_EQ}}, .order = VAR_ROW, .rows = 20},
+    {.order = VAR_CODE, .rows = 100000},
+    CLR_PATHS_END,
 };
 
 const struct clr_table clr_table_debug_vars = {

@@ -16,16 +16,21 @@ enum delegate_column {
 };
 
 static const struct clr_column delegate_columns[] = {
-    [DELEGATE_OBJECT] = {"object", CLR_INTEGER, CLR_KEY, 0, "objects.address of the delegate."},
-    [DELEGATE_ROW] = {"row", CLR_INTEGER, CLR_KEY, 0,
-                      "Number of the entry; a delegate that calls one method has one."},
-    [DELEGATE_TARGET] = {"target", CLR_INTEGER, 0, 0,
-                         "objects.address of the instance (or first argument) that it is bound to; "
-                         "NULL if it is bound to none, as to a static method."},
-    [DELEGATE_METHOD] = {"method", CLR_INTEGER, 0, 0,
-                         "methods.address; NULL where the code pointer leads to no method."},
-    [DELEGATE_METHOD_NAME] = {"method_name", CLR_TEXT, 0, 0, "Namespace.Type.Method."},
-    [DELEGATE_COLUMNS] = {0},
+    [DELEGATE_OBJECT] = CLR_COLUMN("object", CLR_BY_TABLE(CLR_INTEGER), "The delegate.",
+                                   .flags = CLR_KEY, .refers_to = "objects.address"),
+    [DELEGATE_ROW] = CLR_COLUMN("row", CLR_BY_TABLE(CLR_INTEGER),
+                                "Number of the entry; a delegate that calls one method has one.",
+                                .flags = CLR_KEY),
+    [DELEGATE_TARGET] = CLR_COLUMN("target", CLR_BY_TABLE(CLR_INTEGER),
+                                   "The instance (or first argument) that it is bound to; NULL if "
+                                   "it is bound to none, as to a static method.",
+                                   .refers_to = "objects.address"),
+    [DELEGATE_METHOD] = CLR_COLUMN("method", CLR_BY_TABLE(CLR_INTEGER),
+                                   "The method; NULL where the code pointer leads to no method.",
+                                   .refers_to = "methods.address"),
+    [DELEGATE_METHOD_NAME] =
+        CLR_COLUMN("method_name", CLR_BY_TABLE(CLR_TEXT), "Namespace.Type.Method."),
+    [DELEGATE_COLUMNS] = CLR_END,
 };
 
 struct delegate_cursor {
@@ -115,24 +120,10 @@ static enum clr_status delegate_column(struct clr_cursor *base, int column,
     return CLR_OK;
 }
 
-static double all_delegates(const struct clr_dump *dump)
-{
-    return clr_rows_objects(dump) / 50;
-}
-
-static double entries_of_one(const struct clr_dump *dump)
-{
-    (void)dump;
-    return 2;
-}
-
 static const struct clr_path delegate_paths[] = {
-    {.name = "object=",
-     .key = {{DELEGATE_OBJECT, CLR_EQ}},
-     .order = DELEGATE_ROW,
-     .rows = entries_of_one},
-    {.name = "scan", .order = DELEGATE_OBJECT, .rows = all_delegates},
-    {0},
+    {.key = {{DELEGATE_OBJECT, CLR_EQ}}, .order = DELEGATE_ROW, .rows = 2},
+    {.order = DELEGATE_OBJECT, .per_object = 1.0 / 50},
+    CLR_PATHS_END,
 };
 
 const struct clr_table clr_table_delegates = {
@@ -140,7 +131,7 @@ const struct clr_table clr_table_delegates = {
     .doc = "What delegates call: one row for every entry of an invocation list.",
     .columns = delegate_columns,
     .paths = delegate_paths,
-    .needs = CLR_WALKED,
+    .needs = CLR_PART_INDEX,
     .contract = CLR_CONTRACT_GC,
     .cursor_size = sizeof(struct delegate_cursor),
     .start = start_delegates,

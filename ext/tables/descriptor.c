@@ -2,342 +2,238 @@
  * descriptors, contracts, globals, descriptor_types, descriptor_fields: what the runtime publishes
  * of itself, as it was merged. All are arrays of the descriptor layer, shown row by row.
  */
-#include "cache.h"
+#include <string.h>
+
 #include "results.h"
 
-static const struct clr_descriptor *descriptor_of(const struct clr_dump *dump)
-{
-    return dump->runtime->descriptor;
-}
-
 /* descriptors.id counts from 1. */
-static void result_part(sqlite3_context *context, uint32_t part)
+static uint64_t part_id(uint32_t part)
 {
-    clr_result_u64(context, (uint64_t)part + 1);
+    return (uint64_t)part + 1;
 }
 
 /* --- descriptors ----------------------------------------------------------------------------- */
 
-enum part_column {
-    PART_ID,
-    PART_NAME,
-    PART_PARENT,
-    PART_ADDRESS,
-    PART_POINTER_SIZE,
-    PART_LITTLE_ENDIAN,
-    PART_VERSION,
-    PART_BASELINE,
-    PART_JSON,
-    PART_COLUMNS
-};
-
-static const struct clr_column part_columns[] = {
-    [PART_ID] = {"id", CLR_INTEGER, CLR_KEY, 0, "Number of the descriptor, from 1."},
-    [PART_NAME] = {"name", CLR_TEXT, 0, 0, "runtime, GC, or the name of a supplement."},
-    [PART_PARENT] = {"parent", CLR_INTEGER, 0, 0,
-                     "descriptors.id of the one that led here; NULL if none did."},
-    [PART_ADDRESS] = {"address", CLR_INTEGER, 0, 0,
-                      "Address of the structure in the process; NULL for a supplement."},
-    [PART_POINTER_SIZE] = {"pointer_size", CLR_INTEGER, 0, 0, "Bytes of a pointer: 4 or 8."},
-    [PART_LITTLE_ENDIAN] = {"little_endian", CLR_INTEGER, 0, 0, "1: least significant byte first."},
-    [PART_VERSION] = {"version", CLR_TEXT, 0, 0, "Version of the format, as it is written."},
-    [PART_BASELINE] = {"baseline", CLR_TEXT, 0, 0, "Baseline that it builds on."},
-    [PART_JSON] = {"json", CLR_TEXT, 0, 0, "The text itself."},
-    [PART_COLUMNS] = {0},
-};
-
-static size_t count_parts(const struct clr_dump *dump)
+static const void *parts(const struct clr_dump *dump, size_t *count)
 {
     const struct clr_part *rows;
-    return clr_descriptor_parts(descriptor_of(dump), &rows);
+    *count = clr_descriptor_parts(dump->runtime->descriptor, &rows);
+    return rows;
 }
 
-static int64_t part_key(const struct clr_dump *dump, size_t row)
+CLR_NUMBER_FUNCTION(part_parent)
 {
-    (void)dump;
-    return (int64_t)row + 1;
+    const struct clr_part *part = row;
+    return part->parent < 0 ? CLR_ABSENT : part_id((uint32_t)part->parent);
 }
 
-static enum clr_status part_column(struct clr_cursor *cursor, int column, sqlite3_context *context,
-                                   struct clr_error *error)
+CLR_VALUE_FUNCTION(part_json)
 {
-    (void)error;
-    const struct clr_part *rows;
-    clr_descriptor_parts(descriptor_of(cursor->dump), &rows);
-    const struct clr_part *part = &rows[cursor->row];
-    switch (column) {
-    case PART_ID: result_part(context, (uint32_t)cursor->row); break;
-    case PART_NAME: clr_result_foreign(context, part->name); break;
-    case PART_PARENT:
-        if (part->parent >= 0)
-            result_part(context, (uint32_t)part->parent);
-        break;
-    case PART_ADDRESS: clr_result_known(context, part->address); break;
-    case PART_POINTER_SIZE: clr_result_known(context, part->pointer_size); break;
-    case PART_LITTLE_ENDIAN: clr_result_bool(context, part->little_endian); break;
-    case PART_VERSION: clr_result_foreign(context, part->version); break;
-    case PART_BASELINE: clr_result_foreign(context, part->baseline); break;
-    case PART_JSON: clr_result_foreign_bytes(context, part->json, part->json_length); break;
-    }
+    const struct clr_part *part = row;
+    clr_result_foreign_bytes(context, part->json, part->json_length);
     return CLR_OK;
 }
 
-static const struct clr_path part_paths[] = {
-    {.name = "scan", .order = PART_ID, .reversible = true, .rows = clr_rows_few},
-    {0},
+static const struct clr_column part_columns[] = {
+    CLR_COLUMN("id", CLR_ROW_NUMBER(1), "Number of the descriptor, from 1.", .flags = CLR_KEY),
+    CLR_COLUMN("name", CLR_FOREIGN_TEXT(clr_part, name),
+               "runtime, GC, or the name of a supplement."),
+    CLR_COLUMN("parent", CLR_NUMBER_BY(part_parent), "The one that led here; NULL if none did.",
+               .refers_to = "descriptors.id"),
+    CLR_COLUMN("address", CLR_NONZERO(clr_part, address),
+               "Address of the structure in the process; NULL for a supplement."),
+    CLR_COLUMN("pointer_size", CLR_NONZERO(clr_part, pointer_size), "Bytes of a pointer: 4 or 8."),
+    CLR_COLUMN("little_endian", CLR_NUMBER(clr_part, little_endian),
+               "1: least significant byte first."),
+    CLR_COLUMN("version", CLR_FOREIGN_TEXT(clr_part, version),
+               "Version of the format, as it is written."),
+    CLR_COLUMN("baseline", CLR_FOREIGN_TEXT(clr_part, baseline), "Baseline that it builds on."),
+    CLR_COLUMN("json", CLR_VALUE_BY(CLR_TEXT, part_json), "The text itself."),
+    CLR_END,
 };
 
 const struct clr_table clr_table_descriptors = {
     .name = "descriptors",
     .doc = "The descriptors that were merged: the runtime's, those it leads to, and supplements.",
+    .example = "SELECT id, name, version, length(json) FROM descriptors",
     .columns = part_columns,
-    .paths = part_paths,
+    .list = {.get = parts, .row_size = sizeof(struct clr_part), .rows = 20},
     .needs = CLR_PART_RUNTIME,
     .contract = -1,
-    .count = count_parts,
-    .key = part_key,
-    .column = part_column,
 };
 
 /* --- contracts ------------------------------------------------------------------------------- */
 
-enum contract_column {
-    CONTRACT_NAME,
-    CONTRACT_VERSION,
-    CONTRACT_DESCRIPTOR,
-    CONTRACT_IMPLEMENTED,
-    CONTRACT_COLUMNS
-};
+static const void *contracts(const struct clr_dump *dump, size_t *count)
+{
+    const struct clr_contract *rows;
+    *count = clr_descriptor_contracts(dump->runtime->descriptor, &rows);
+    return rows;
+}
+
+CLR_NUMBER_FUNCTION(contract_descriptor)
+{
+    return part_id(((const struct clr_contract *)row)->part);
+}
+
+CLR_WORD_FUNCTION(contract_implemented)
+{
+    const struct clr_contract *contract = row;
+    return clr_contract_served(contract->name, contract->version);
+}
 
 static const struct clr_column contract_columns[] = {
-    [CONTRACT_NAME] = {"name", CLR_TEXT, CLR_KEY, 0, "Name of the contract."},
-    [CONTRACT_VERSION] = {"version", CLR_TEXT, 0, 0, "Version that the runtime announces."},
-    [CONTRACT_DESCRIPTOR] = {"descriptor", CLR_INTEGER, CLR_KEY, 0, "descriptors.id."},
-    [CONTRACT_IMPLEMENTED] = {"implemented", CLR_TEXT, 0, 0,
-                              "Version of ours that serves it; NULL if none does."},
-    [CONTRACT_COLUMNS] = {0},
-};
-
-static size_t count_contracts(const struct clr_dump *dump)
-{
-    const struct clr_contract *rows;
-    return clr_descriptor_contracts(descriptor_of(dump), &rows);
-}
-
-static enum clr_status contract_column(struct clr_cursor *cursor, int column,
-                                       sqlite3_context *context, struct clr_error *error)
-{
-    (void)error;
-    const struct clr_contract *rows;
-    clr_descriptor_contracts(descriptor_of(cursor->dump), &rows);
-    const struct clr_contract *contract = &rows[cursor->row];
-    switch (column) {
-    case CONTRACT_NAME: clr_result_foreign(context, contract->name); break;
-    case CONTRACT_VERSION: clr_result_foreign(context, contract->version); break;
-    case CONTRACT_DESCRIPTOR: result_part(context, contract->part); break;
-    case CONTRACT_IMPLEMENTED:
-        clr_result_static(context, clr_contract_served(contract->name, contract->version));
-        break;
-    }
-    return CLR_OK;
-}
-
-static const struct clr_path contract_paths[] = {
-    {.name = "scan", .order = -1, .rows = clr_rows_few},
-    {0},
+    CLR_COLUMN("name", CLR_FOREIGN_TEXT(clr_contract, name), "Name of the contract.",
+               .flags = CLR_KEY, .found = 1),
+    CLR_COLUMN("version", CLR_FOREIGN_TEXT(clr_contract, version),
+               "Version that the runtime announces."),
+    CLR_COLUMN("descriptor", CLR_NUMBER_BY(contract_descriptor), "The descriptor that has it.",
+               .flags = CLR_KEY, .refers_to = "descriptors.id"),
+    CLR_COLUMN("implemented", CLR_WORD_BY(contract_implemented),
+               "Version of ours that serves it; NULL if none does."),
+    CLR_END,
 };
 
 const struct clr_table clr_table_contracts = {
     .name = "contracts",
     .doc = "The contracts that the runtime announces, and what serves them here.",
+    .example = "SELECT name, version, implemented FROM contracts",
     .columns = contract_columns,
-    .paths = contract_paths,
+    .list = {.get = contracts, .row_size = sizeof(struct clr_contract), .rows = 20},
     .needs = CLR_PART_RUNTIME,
     .contract = -1,
-    .count = count_contracts,
-    .column = contract_column,
 };
 
 /* --- globals --------------------------------------------------------------------------------- */
 
-enum global_column {
-    GLOBAL_NAME,
-    GLOBAL_TYPE,
-    GLOBAL_VALUE,
-    GLOBAL_TEXT,
-    GLOBAL_ADDRESS,
-    GLOBAL_DESCRIPTOR,
-    GLOBAL_COLUMNS
-};
-
-static const struct clr_column global_columns[] = {
-    [GLOBAL_NAME] = {"name", CLR_TEXT, CLR_KEY, 0, "Name of the global."},
-    [GLOBAL_TYPE] = {"type", CLR_TEXT, 0, 0, "Name of its type; NULL if not given."},
-    [GLOBAL_VALUE] = {"value", CLR_ANY, 0, 0, "Its number; NULL if it is a text or indirect."},
-    [GLOBAL_TEXT] = {"text", CLR_TEXT, 0, 0, "Its text; NULL if it has none."},
-    [GLOBAL_ADDRESS] = {"address", CLR_INTEGER, 0, 0,
-                        "Of an indirect global: address of the runtime's variable."},
-    [GLOBAL_DESCRIPTOR] = {"descriptor", CLR_INTEGER, CLR_KEY, 0, "descriptors.id."},
-    [GLOBAL_COLUMNS] = {0},
-};
-
-static size_t count_globals(const struct clr_dump *dump)
+static const void *globals(const struct clr_dump *dump, size_t *count)
 {
     const struct clr_global *rows;
-    return clr_descriptor_globals(descriptor_of(dump), &rows);
+    *count = clr_descriptor_globals(dump->runtime->descriptor, &rows);
+    return rows;
 }
 
-static enum clr_status global_column(struct clr_cursor *cursor, int column,
-                                     sqlite3_context *context, struct clr_error *error)
+CLR_VALUE_FUNCTION(global_value)
 {
-    (void)error;
-    const struct clr_global *rows;
-    clr_descriptor_globals(descriptor_of(cursor->dump), &rows);
-    const struct clr_global *global = &rows[cursor->row];
-    switch (column) {
-    case GLOBAL_NAME: clr_result_foreign(context, global->name); break;
-    case GLOBAL_TYPE: clr_result_foreign(context, global->type); break;
-    case GLOBAL_VALUE:
-        if (!global->indirect && clr_has(global->value))
-            clr_result_u64(context, global->value);
-        break;
-    case GLOBAL_TEXT: clr_result_foreign(context, global->text); break;
-    case GLOBAL_ADDRESS:
-        if (global->indirect && clr_has(global->value))
-            clr_result_u64(context, global->value);
-        break;
-    case GLOBAL_DESCRIPTOR: result_part(context, global->part); break;
-    }
+    const struct clr_global *global = row;
+    if (!global->indirect && clr_has(global->value))
+        clr_result_u64(context, global->value);
     return CLR_OK;
 }
 
-static const struct clr_path global_paths[] = {
-    {.name = "scan", .order = -1, .rows = clr_rows_hundreds},
-    {0},
+CLR_NUMBER_FUNCTION(global_address)
+{
+    const struct clr_global *global = row;
+    return global->indirect ? global->value : CLR_ABSENT;
+}
+
+CLR_NUMBER_FUNCTION(global_descriptor)
+{
+    return part_id(((const struct clr_global *)row)->part);
+}
+
+static const struct clr_column global_columns[] = {
+    CLR_COLUMN("name", CLR_FOREIGN_TEXT(clr_global, name), "Name of the global.", .flags = CLR_KEY,
+               .found = 1),
+    CLR_COLUMN("type", CLR_FOREIGN_TEXT(clr_global, type), "Name of its type; NULL if not given."),
+    CLR_COLUMN("value", CLR_VALUE_BY(CLR_ANY, global_value),
+               "Its number; NULL if it is a text or indirect."),
+    CLR_COLUMN("text", CLR_FOREIGN_TEXT(clr_global, text), "Its text; NULL if it has none."),
+    CLR_COLUMN("address", CLR_NUMBER_BY(global_address),
+               "Of an indirect global: address of the runtime's variable."),
+    CLR_COLUMN("descriptor", CLR_NUMBER_BY(global_descriptor), "The descriptor that has it.",
+               .flags = CLR_KEY, .refers_to = "descriptors.id"),
+    CLR_END,
 };
 
 const struct clr_table clr_table_globals = {
     .name = "globals",
     .doc = "Named numbers, texts and variables of the runtime.",
+    .example = "SELECT name, value, text FROM globals WHERE address IS NULL",
     .columns = global_columns,
-    .paths = global_paths,
+    .list = {.get = globals, .row_size = sizeof(struct clr_global), .rows = 500},
     .needs = CLR_PART_RUNTIME,
     .contract = -1,
-    .count = count_globals,
-    .column = global_column,
 };
 
 /* --- descriptor_types ------------------------------------------------------------------------ */
 
-enum described_column { DESCRIBED_NAME, DESCRIBED_SIZE, DESCRIBED_DESCRIPTOR, DESCRIBED_COLUMNS };
-
-static const struct clr_column described_columns[] = {
-    [DESCRIBED_NAME] = {"name", CLR_TEXT, CLR_KEY, 0, "Name of a structure of the runtime."},
-    [DESCRIBED_SIZE] = {"size", CLR_INTEGER, 0, 0, "Its bytes; NULL if the runtime does not say."},
-    [DESCRIBED_DESCRIPTOR] = {"descriptor", CLR_INTEGER, CLR_KEY, 0, "descriptors.id."},
-    [DESCRIBED_COLUMNS] = {0},
-};
-
-static size_t count_described(const struct clr_dump *dump)
+static const void *described_types(const struct clr_dump *dump, size_t *count)
 {
     const struct clr_described_type *rows;
-    return clr_descriptor_types(descriptor_of(dump), &rows);
+    *count = clr_descriptor_types(dump->runtime->descriptor, &rows);
+    return rows;
 }
 
-static enum clr_status described_column(struct clr_cursor *cursor, int column,
-                                        sqlite3_context *context, struct clr_error *error)
+CLR_NUMBER_FUNCTION(type_descriptor)
 {
-    (void)error;
-    const struct clr_described_type *rows;
-    clr_descriptor_types(descriptor_of(cursor->dump), &rows);
-    const struct clr_described_type *type = &rows[cursor->row];
-    switch (column) {
-    case DESCRIBED_NAME: clr_result_foreign(context, type->name); break;
-    case DESCRIBED_SIZE:
-        if (clr_has(type->size))
-            clr_result_u64(context, type->size);
-        break;
-    case DESCRIBED_DESCRIPTOR: result_part(context, type->part); break;
-    }
-    return CLR_OK;
+    return part_id(((const struct clr_described_type *)row)->part);
 }
 
-static const struct clr_path described_paths[] = {
-    {.name = "scan", .order = -1, .rows = clr_rows_hundreds},
-    {0},
+static const struct clr_column type_columns[] = {
+    CLR_COLUMN("name", CLR_FOREIGN_TEXT(clr_described_type, name),
+               "Name of a structure of the runtime.", .flags = CLR_KEY, .found = 1),
+    CLR_COLUMN("size", CLR_PRESENT(clr_described_type, size),
+               "Its bytes; NULL if the runtime does not say."),
+    CLR_COLUMN("descriptor", CLR_NUMBER_BY(type_descriptor), "The descriptor that has it.",
+               .flags = CLR_KEY, .refers_to = "descriptors.id"),
+    CLR_END,
 };
 
 const struct clr_table clr_table_descriptor_types = {
     .name = "descriptor_types",
     .doc = "Structures of the runtime that it describes.",
-    .columns = described_columns,
-    .paths = described_paths,
+    .example = "SELECT name, size FROM descriptor_types ORDER BY name",
+    .columns = type_columns,
+    .list = {.get = described_types, .row_size = sizeof(struct clr_described_type), .rows = 500},
     .needs = CLR_PART_RUNTIME,
     .contract = -1,
-    .count = count_described,
-    .column = described_column,
 };
 
 /* --- descriptor_fields ----------------------------------------------------------------------- */
 
-enum member_column {
-    MEMBER_TYPE,
-    MEMBER_FIELD,
-    MEMBER_OFFSET,
-    MEMBER_FIELD_TYPE,
-    MEMBER_DESCRIPTOR,
-    MEMBER_COLUMNS
-};
-
-static const struct clr_column member_columns[] = {
-    [MEMBER_TYPE] = {"type", CLR_TEXT, CLR_KEY, 0, "Name of the structure."},
-    [MEMBER_FIELD] = {"field", CLR_TEXT, CLR_KEY, 0, "Name of the field."},
-    [MEMBER_OFFSET] = {"offset", CLR_INTEGER, 0, 0, "Bytes from the start of the structure."},
-    [MEMBER_FIELD_TYPE] = {"field_type", CLR_TEXT, 0, 0, "Name of its type; NULL if not given."},
-    [MEMBER_DESCRIPTOR] = {"descriptor", CLR_INTEGER, CLR_KEY, 0, "descriptors.id."},
-    [MEMBER_COLUMNS] = {0},
-};
-
-static size_t count_members(const struct clr_dump *dump)
+static const void *described_fields(const struct clr_dump *dump, size_t *count)
 {
     const struct clr_described_field *rows;
-    return clr_descriptor_fields(descriptor_of(dump), &rows);
+    *count = clr_descriptor_fields(dump->runtime->descriptor, &rows);
+    return rows;
 }
 
-static enum clr_status member_column(struct clr_cursor *cursor, int column,
-                                     sqlite3_context *context, struct clr_error *error)
+CLR_TEXT_FUNCTION(field_type)
 {
     (void)error;
-    const struct clr_described_field *rows;
     const struct clr_described_type *types;
-    clr_descriptor_fields(descriptor_of(cursor->dump), &rows);
-    clr_descriptor_types(descriptor_of(cursor->dump), &types);
-    const struct clr_described_field *field = &rows[cursor->row];
-    switch (column) {
-    case MEMBER_TYPE: clr_result_foreign(context, types[field->owner].name); break;
-    case MEMBER_FIELD: clr_result_foreign(context, field->name); break;
-    case MEMBER_OFFSET:
-        if (clr_has(field->offset))
-            clr_result_u64(context, field->offset);
-        break;
-    case MEMBER_FIELD_TYPE: clr_result_foreign(context, field->type); break;
-    case MEMBER_DESCRIPTOR: result_part(context, field->part); break;
-    }
+    clr_descriptor_types(cursor->dump->runtime->descriptor, &types);
+    const char *name = types[((const struct clr_described_field *)row)->owner].name;
+    clr_text_utf8(text, (const uint8_t *)name, strlen(name));
     return CLR_OK;
 }
 
-static const struct clr_path member_paths[] = {
-    {.name = "scan", .order = -1, .rows = clr_rows_hundreds},
-    {0},
+CLR_NUMBER_FUNCTION(field_descriptor)
+{
+    return part_id(((const struct clr_described_field *)row)->part);
+}
+
+static const struct clr_column field_columns[] = {
+    CLR_COLUMN("type", CLR_TEXT_BY(field_type), "Name of the structure.", .flags = CLR_KEY,
+               .refers_to = "descriptor_types.name", .found = 10),
+    CLR_COLUMN("field", CLR_FOREIGN_TEXT(clr_described_field, name), "Name of the field.",
+               .flags = CLR_KEY),
+    CLR_COLUMN("offset", CLR_PRESENT(clr_described_field, offset),
+               "Bytes from the start of the structure."),
+    CLR_COLUMN("field_type", CLR_FOREIGN_TEXT(clr_described_field, type),
+               "Name of its type; NULL if not given."),
+    CLR_COLUMN("descriptor", CLR_NUMBER_BY(field_descriptor), "The descriptor that has it.",
+               .flags = CLR_KEY, .refers_to = "descriptors.id"),
+    CLR_END,
 };
 
 const struct clr_table clr_table_descriptor_fields = {
     .name = "descriptor_fields",
     .doc = "Fields of these structures, with their offsets.",
-    .columns = member_columns,
-    .paths = member_paths,
+    .example = "SELECT field, offset FROM descriptor_fields WHERE type = 'MethodTable'",
+    .columns = field_columns,
+    .list = {.get = described_fields, .row_size = sizeof(struct clr_described_field), .rows = 500},
     .needs = CLR_PART_RUNTIME,
     .contract = -1,
-    .count = count_members,
-    .column = member_column,
 };

@@ -41,63 +41,69 @@ enum info_column {
 };
 
 static const struct clr_column info_columns[] = {
-    [INFO_PATH] = {"path", CLR_TEXT, 0, 0, "File that was opened."},
-    [INFO_FILE_SIZE] = {"file_size", CLR_INTEGER, 0, 0, "Bytes of the core file."},
-    [INFO_OS] = {"os", CLR_TEXT, 0, 0, "Operating system of the process."},
-    [INFO_ARCH] = {"arch", CLR_TEXT, 0, 0, "Processor architecture: x64, arm64, arm or x86."},
-    [INFO_POINTER_SIZE] = {"pointer_size", CLR_INTEGER, 0, 0, "Bytes of a pointer: 4 or 8."},
-    [INFO_RUNTIME_FLAVOR] = {"runtime_flavor", CLR_TEXT, 0, 0, "coreclr or nativeaot."},
+    [INFO_PATH] = CLR_COLUMN("path", CLR_BY_TABLE(CLR_TEXT), "File that was opened."),
+    [INFO_FILE_SIZE] =
+        CLR_COLUMN("file_size", CLR_BY_TABLE(CLR_INTEGER), "Bytes of the core file."),
+    [INFO_OS] = CLR_COLUMN("os", CLR_BY_TABLE(CLR_TEXT), "Operating system of the process."),
+    [INFO_ARCH] = CLR_COLUMN("arch", CLR_BY_TABLE(CLR_TEXT),
+                             "Processor architecture: x64, arm64, arm or x86."),
+    [INFO_POINTER_SIZE] =
+        CLR_COLUMN("pointer_size", CLR_BY_TABLE(CLR_INTEGER), "Bytes of a pointer: 4 or 8."),
+    [INFO_RUNTIME_FLAVOR] =
+        CLR_COLUMN("runtime_flavor", CLR_BY_TABLE(CLR_TEXT), "coreclr or nativeaot."),
     [INFO_RUNTIME_VERSION] =
-        {"runtime_version", CLR_TEXT, 0, 0,
-         "Version of the runtime, as it publishes it or as its folder is named."},
-    [INFO_RUNTIME_PATH] = {"runtime_path", CLR_TEXT, 0, 0,
-                           "Image that holds the runtime, as the process saw it."},
-    [INFO_RUNTIME_BUILD_ID] = {"runtime_build_id", CLR_TEXT, 0, 0,
-                               "Build id of that image, lower-case hex."},
+        CLR_COLUMN("runtime_version", CLR_BY_TABLE(CLR_TEXT),
+                   "Version of the runtime, as it publishes it or as its folder is named."),
+    [INFO_RUNTIME_PATH] = CLR_COLUMN("runtime_path", CLR_BY_TABLE(CLR_TEXT),
+                                     "Image that holds the runtime, as the process saw it."),
+    [INFO_RUNTIME_BUILD_ID] = CLR_COLUMN("runtime_build_id", CLR_BY_TABLE(CLR_TEXT),
+                                         "Build id of that image, lower-case hex."),
     [INFO_DESCRIPTOR_SOURCE] =
-        {"descriptor_source", CLR_TEXT, 0, 0,
-         "Where the contract descriptor was read: core, file or supplement."},
-    [INFO_GC_MODE] = {"gc_mode", CLR_TEXT, 0, 0,
-                      "workstation or server; NULL if the GC is not served."},
-    [INFO_GC_LAYOUT] = {"gc_layout", CLR_TEXT, 0, 0, "regions or segments."},
-    [INFO_GC_HEAP_COUNT] = {"gc_heap_count", CLR_INTEGER, 0, 0, "Number of GC heaps."},
-    [INFO_GC_IN_PROGRESS] = {"gc_in_progress", CLR_INTEGER, 0, 0,
-                             "1: taken while a GC moved objects; generations 0 and 1 may be torn."},
-    [INFO_OOM_REASON] = {"oom_reason", CLR_TEXT, 0, 0,
-                         "Why the GC last refused an allocation; NULL if it never did."},
-    [INFO_OOM_SIZE] = {"oom_size", CLR_INTEGER, 0, 0, "Bytes that this allocation asked for."},
-    [INFO_PROCESS_ID] = {"process_id", CLR_INTEGER, 0, 0, "Id of the process."},
-    [INFO_COMMAND] = {"command", CLR_TEXT, 0, 0, "Command line, or the program's name."},
-    [INFO_SIGNAL] = {"signal", CLR_INTEGER, 0, 0,
-                     "Signal that ended the process; NULL if none did."},
-    [INFO_SIGNAL_THREAD] = {"signal_thread", CLR_INTEGER, 0, 0,
-                            "threads.os_id of the thread that got the signal."},
-    [INFO_WRITTEN_BY] = {"written_by", CLR_TEXT, 0, 0,
-                         "What wrote the core: createdump, kernel, gcore or unknown."},
-    [INFO_OBJECT_COUNT] =
-        {"object_count", CLR_INTEGER, 0, 0,
-         "Objects on the heap, without free blocks; NULL without a readable heap. "
-         "Walks the heap."},
-    [INFO_OBJECT_BYTES] = {"object_bytes", CLR_INTEGER, 0, 0,
-                           "Bytes of these objects. Walks the heap."},
+        CLR_COLUMN("descriptor_source", CLR_BY_TABLE(CLR_TEXT),
+                   "Where the contract descriptor was read: core, file or supplement."),
+    [INFO_GC_MODE] = CLR_COLUMN("gc_mode", CLR_BY_TABLE(CLR_TEXT),
+                                "workstation or server; NULL if the GC is not served."),
+    [INFO_GC_LAYOUT] = CLR_COLUMN("gc_layout", CLR_BY_TABLE(CLR_TEXT), "regions or segments."),
+    [INFO_GC_HEAP_COUNT] =
+        CLR_COLUMN("gc_heap_count", CLR_BY_TABLE(CLR_INTEGER), "Number of GC heaps."),
+    [INFO_GC_IN_PROGRESS] =
+        CLR_COLUMN("gc_in_progress", CLR_BY_TABLE(CLR_INTEGER),
+                   "1: taken while a GC moved objects; generations 0 and 1 may be torn."),
+    [INFO_OOM_REASON] = CLR_COLUMN("oom_reason", CLR_BY_TABLE(CLR_TEXT),
+                                   "Why the GC last refused an allocation; NULL if it never did."),
+    [INFO_OOM_SIZE] =
+        CLR_COLUMN("oom_size", CLR_BY_TABLE(CLR_INTEGER), "Bytes that this allocation asked for."),
+    [INFO_PROCESS_ID] = CLR_COLUMN("process_id", CLR_BY_TABLE(CLR_INTEGER), "Id of the process."),
+    [INFO_COMMAND] =
+        CLR_COLUMN("command", CLR_BY_TABLE(CLR_TEXT), "Command line, or the program's name."),
+    [INFO_SIGNAL] = CLR_COLUMN("signal", CLR_BY_TABLE(CLR_INTEGER),
+                               "Signal that ended the process; NULL if none did."),
+    [INFO_SIGNAL_THREAD] =
+        CLR_COLUMN("signal_thread", CLR_BY_TABLE(CLR_INTEGER), "The thread that got the signal.",
+                   .refers_to = "threads.os_id"),
+    [INFO_WRITTEN_BY] = CLR_COLUMN("written_by", CLR_BY_TABLE(CLR_TEXT),
+                                   "What wrote the core: createdump, kernel, gcore or unknown."),
+    [INFO_OBJECT_COUNT] = CLR_COLUMN(
+        "object_count", CLR_BY_TABLE(CLR_INTEGER),
+        "Objects on the heap, without free blocks; NULL without a readable heap. Walks the heap."),
+    [INFO_OBJECT_BYTES] = CLR_COLUMN("object_bytes", CLR_BY_TABLE(CLR_INTEGER),
+                                     "Bytes of these objects. Walks the heap."),
     [INFO_UNWALKED_BYTES] =
-        {"unwalked_bytes", CLR_INTEGER, 0, 0,
-         "Bytes of the heap that could not be read as objects. Walks the heap."},
-    [INFO_MISSING_BYTES] =
-        {"missing_bytes", CLR_INTEGER, 0, 0,
-         "Bytes that the headers announce and neither the file nor an image that "
-         "stands in for it holds."},
-    [INFO_COMPLETE] =
-        {"complete", CLR_INTEGER, 0, 0,
-         "1: objects, refs and roots are whole; 0 once anything is found missing. Walks "
-         "the heap."},
-    [INFO_COLUMNS] = {0},
+        CLR_COLUMN("unwalked_bytes", CLR_BY_TABLE(CLR_INTEGER),
+                   "Bytes of the heap that could not be read as objects. Walks the heap."),
+    [INFO_MISSING_BYTES] = CLR_COLUMN("missing_bytes", CLR_BY_TABLE(CLR_INTEGER),
+                                      "Bytes that the headers announce and neither the file nor an "
+                                      "image that stands in for it holds."),
+    [INFO_COMPLETE] = CLR_COLUMN(
+        "complete", CLR_BY_TABLE(CLR_INTEGER),
+        "1: objects, refs and roots are whole; 0 once anything is found missing. Walks the heap."),
+    [INFO_COLUMNS] = CLR_END,
 };
 
-static size_t one_row(const struct clr_dump *dump)
+static const void *info_row(const struct clr_dump *dump, size_t *count)
 {
-    (void)dump;
-    return 1;
+    *count = 1;
+    return clr_process_info(dump->process);
 }
 
 static void info_runtime_column(const struct clr_dump *dump, int column, sqlite3_context *context)
@@ -140,7 +146,7 @@ static enum clr_status info_gc_column(struct clr_cursor *cursor, int column,
                                       sqlite3_context *context, struct clr_error *error)
 {
     bool have;
-    CLR_TRY(clr_try_need(cursor->dump, CLR_PART_RUNTIME | CLR_PART_GC, cursor->job, &have, error));
+    CLR_TRY(clr_try_need(cursor->dump, CLR_PART_GC, cursor->job, &have, error));
     if (!have)
         return CLR_OK;
     const struct clr_gc *gc = cursor->dump->gc;
@@ -163,8 +169,7 @@ static enum clr_status info_walk_column(struct clr_cursor *cursor, int column,
 {
     const struct clr_dump *dump = cursor->dump;
     bool walked;
-    CLR_TRY(clr_try_need(cursor->dump, CLR_PART_RUNTIME | CLR_PART_GC | CLR_PART_INDEX, cursor->job,
-                         &walked, error));
+    CLR_TRY(clr_try_need(cursor->dump, CLR_PART_INDEX, cursor->job, &walked, error));
     uint64_t unwalked = 0;
     for (size_t i = 0; walked && i < dump->gc->segment_count; i++)
         unwalked += clr_heap_segment_stats(dump->heap, i)->unwalked_bytes;
@@ -225,106 +230,66 @@ static enum clr_status info_column(struct clr_cursor *cursor, int column, sqlite
     return CLR_OK;
 }
 
-static const struct clr_path info_paths[] = {
-    {.name = "scan", .order = -1, .unique = true, .rows = clr_rows_one},
-    {0},
-};
-
 const struct clr_table clr_table_dump_info = {
     .name = "dump_info",
     .doc = "One row: the dump, its process, its runtime and its GC.",
+    .example = "SELECT runtime_version, gc_mode, complete FROM dump_info",
     .columns = info_columns,
-    .paths = info_paths,
+    .list = {.get = info_row, .rows = 1},
     .contract = -1,
-    .count = one_row,
     .column = info_column,
 };
 
 /* --- problems -------------------------------------------------------------------------------- */
 
-enum problem_column {
-    PROBLEM_ID,
-    PROBLEM_SEVERITY,
-    PROBLEM_AREA,
-    PROBLEM_ADDRESS,
-    PROBLEM_LENGTH,
-    PROBLEM_COUNT,
-    PROBLEM_MESSAGE,
-    PROBLEM_COLUMNS
-};
-
-static const struct clr_column problem_columns[] = {
-    [PROBLEM_ID] = {"id", CLR_INTEGER, CLR_KEY, 0, "Number of the problem, from 1 as found."},
-    [PROBLEM_SEVERITY] = {"severity", CLR_TEXT, 0, 0, "error, warning or info."},
-    [PROBLEM_AREA] = {"area", CLR_TEXT, 0, 0, "Name of the table that suffers."},
-    [PROBLEM_ADDRESS] = {"address", CLR_INTEGER, 0, 0,
-                         "Address of the first; NULL if it has none."},
-    [PROBLEM_LENGTH] = {"length", CLR_INTEGER, 0, 0,
-                        "Bytes concerned, summed; NULL if not in bytes."},
-    [PROBLEM_COUNT] = {"count", CLR_INTEGER, 0, 0, "How often: problems of one cause are one row."},
-    [PROBLEM_MESSAGE] = {"message", CLR_TEXT, 0, 0, "What, where, and what to do; of the first."},
-    [PROBLEM_COLUMNS] = {0},
-};
-
 static enum clr_status load_problems(struct clr_dump *dump, struct clr_job *job,
                                      struct clr_error *error)
 {
     bool walked;
-    CLR_TRY(
-        clr_try_need(dump, CLR_PART_RUNTIME | CLR_PART_GC | CLR_PART_INDEX, job, &walked, error));
+    CLR_TRY(clr_try_need(dump, CLR_PART_INDEX, job, &walked, error));
     if (clr_problems_lost(dump->problems))
         return clr_fail(error, CLR_NOMEM, 0,
                         "problems were lost when memory ran out; attach the dump again");
     return CLR_OK;
 }
 
-static size_t count_problems(const struct clr_dump *dump)
+static const void *list_problems(const struct clr_dump *dump, size_t *count)
 {
-    return clr_problems_count(dump->problems);
+    *count = clr_problems_count(dump->problems);
+    return *count ? clr_problems_at(dump->problems, 0) : NULL;
 }
 
-static int64_t problem_key(const struct clr_dump *dump, size_t row)
-{
-    (void)dump;
-    return (int64_t)row + 1;
-}
+static const char *const severities[] = {
+    [CLR_INFO] = "info",
+    [CLR_WARNING] = "warning",
+    [CLR_ERROR] = "error",
+};
 
-static enum clr_status problem_column(struct clr_cursor *cursor, int column,
-                                      sqlite3_context *context, struct clr_error *error)
-{
-    static const char *const severity[] = {
-        [CLR_INFO] = "info",
-        [CLR_WARNING] = "warning",
-        [CLR_ERROR] = "error",
-    };
-    (void)error;
-    const struct clr_problem *problem =
-        clr_problems_at(cursor->dump->problems, (size_t)cursor->row);
-    switch (column) {
-    case PROBLEM_ID: clr_result_u64(context, (uint64_t)cursor->row + 1); break;
-    case PROBLEM_SEVERITY: clr_result_static(context, severity[problem->severity]); break;
-    case PROBLEM_AREA: clr_result_static(context, problem->area); break;
-    case PROBLEM_ADDRESS: clr_result_known(context, problem->address); break;
-    case PROBLEM_LENGTH: clr_result_known(context, problem->length); break;
-    case PROBLEM_COUNT: clr_result_u64(context, problem->count); break;
-    case PROBLEM_MESSAGE: clr_result_foreign(context, problem->message); break;
-    }
-    return CLR_OK;
-}
-
-static const struct clr_path problem_paths[] = {
-    {.name = "scan", .order = PROBLEM_ID, .reversible = true, .rows = clr_rows_few},
-    {0},
+static const struct clr_column problem_columns[] = {
+    CLR_COLUMN("id", CLR_ROW_NUMBER(1), "Number of the problem, from 1 as found.",
+               .flags = CLR_KEY),
+    CLR_COLUMN("severity", CLR_WORD(clr_problem, severity, severities), "error, warning or info."),
+    CLR_COLUMN("area", CLR_STATIC_TEXT(clr_problem, area), "Name of the table that suffers."),
+    CLR_COLUMN("address", CLR_NONZERO(clr_problem, address),
+               "Address of the first; NULL if it has none."),
+    CLR_COLUMN("length", CLR_NONZERO(clr_problem, length),
+               "Bytes concerned, summed; NULL if not in bytes."),
+    CLR_COLUMN("count", CLR_NUMBER(clr_problem, count),
+               "How often: problems of one cause are one row."),
+    CLR_COLUMN("message", CLR_FOREIGN_TEXT(clr_problem, message),
+               "What, where, and what to do; of the first."),
+    CLR_END,
 };
 
 const struct clr_table clr_table_problems = {
     .name = "problems",
     .doc = "What could not be read, one row a cause; reading it walks the heap.",
+    .example = "SELECT severity, area, count, message FROM problems",
+    .example_is_empty = true,
     .columns = problem_columns,
-    .paths = problem_paths,
+    .list = {.get = list_problems,
+             .row_size = sizeof(struct clr_problem),
+             .rows = 20,
+             .load = load_problems},
     .contract = -1,
-    .load = load_problems,
-    .count = count_problems,
-    .key = problem_key,
-    .column = problem_column,
 };

@@ -21,17 +21,20 @@ enum exception_column {
 };
 
 static const struct clr_column exception_columns[] = {
-    [EXCEPTION_OBJECT] = {"object", CLR_INTEGER, CLR_KEY, 0, "objects.address."},
-    [EXCEPTION_TYPE_NAME] = {"type_name", CLR_TEXT, 0, 0, "Name of its type."},
-    [EXCEPTION_MESSAGE] = {"message", CLR_TEXT, 0, 0,
-                           "What it was made with; NULL if that is null: the type then has a text "
-                           "of its own."},
-    [EXCEPTION_HRESULT] = {"hresult", CLR_INTEGER, 0, 0, "As a signed number."},
-    [EXCEPTION_INNER_EXCEPTION] = {"inner_exception", CLR_INTEGER, 0, 0,
-                                   "objects.address of the exception that led to it; 0 if none."},
-    [EXCEPTION_THREAD] = {"thread", CLR_INTEGER, 0, 0,
-                          "threads.address of the thread in which it is being handled; else NULL."},
-    [EXCEPTION_COLUMNS] = {0},
+    [EXCEPTION_OBJECT] = CLR_COLUMN("object", CLR_BY_TABLE(CLR_INTEGER), "The object.",
+                                    .flags = CLR_KEY, .refers_to = "objects.address"),
+    [EXCEPTION_TYPE_NAME] = CLR_COLUMN("type_name", CLR_BY_TABLE(CLR_TEXT), "Name of its type."),
+    [EXCEPTION_MESSAGE] = CLR_COLUMN(
+        "message", CLR_BY_TABLE(CLR_TEXT),
+        "What it was made with; NULL if that is null: the type then has a text of its own."),
+    [EXCEPTION_HRESULT] = CLR_COLUMN("hresult", CLR_BY_TABLE(CLR_INTEGER), "As a signed number."),
+    [EXCEPTION_INNER_EXCEPTION] =
+        CLR_COLUMN("inner_exception", CLR_BY_TABLE(CLR_INTEGER),
+                   "The exception that led to it; 0 if none.", .refers_to = "objects.address"),
+    [EXCEPTION_THREAD] = CLR_COLUMN("thread", CLR_BY_TABLE(CLR_INTEGER),
+                                    "The thread in which it is being handled; else NULL.",
+                                    .refers_to = "threads.address"),
+    [EXCEPTION_COLUMNS] = CLR_END,
 };
 
 struct exception_cursor {
@@ -136,21 +139,14 @@ static enum clr_status exception_column(struct clr_cursor *base, int column,
     return CLR_OK;
 }
 
-static double some_exceptions(const struct clr_dump *dump)
-{
-    (void)dump;
-    return 50;
-}
-
 static const struct clr_path exception_paths[] = {
-    {.name = "object=",
-     .key = {{EXCEPTION_OBJECT, CLR_EQ}},
+    {.key = {{EXCEPTION_OBJECT, CLR_EQ}},
      .order = EXCEPTION_OBJECT,
      .reversible = true,
      .unique = true,
-     .rows = clr_rows_one},
-    {.name = "scan", .order = EXCEPTION_OBJECT, .reversible = true, .rows = some_exceptions},
-    {0},
+     .rows = 1},
+    {.order = EXCEPTION_OBJECT, .reversible = true, .rows = 50},
+    CLR_PATHS_END,
 };
 
 const struct clr_table clr_table_exceptions = {
@@ -158,7 +154,7 @@ const struct clr_table clr_table_exceptions = {
     .doc = "Exceptions on the heap, thrown or not, dead ones too.",
     .columns = exception_columns,
     .paths = exception_paths,
-    .needs = CLR_WALKED,
+    .needs = CLR_PART_INDEX,
     .contract = CLR_CONTRACT_EXCEPTION,
     .cursor_size = sizeof(struct exception_cursor),
     .start = start_exceptions,
@@ -182,17 +178,22 @@ enum frame_column {
 };
 
 static const struct clr_column frame_columns[] = {
-    [FRAME_OBJECT] = {"object", CLR_INTEGER, CLR_KEY, 0, "exceptions.object."},
-    [FRAME_ROW] = {"row", CLR_INTEGER, CLR_KEY, 0,
-                   "Number of the frame; 0 is where it was thrown."},
-    [FRAME_IP] = {"ip", CLR_INTEGER, 0, 0, "Instruction pointer, as the runtime saved it."},
-    [FRAME_METHOD] = {"method", CLR_INTEGER, 0, 0, "methods.address."},
-    [FRAME_METHOD_NAME] = {"method_name", CLR_TEXT, 0, 0, "Namespace.Type.Method."},
-    [FRAME_IL_OFFSET] = {"il_offset", CLR_INTEGER, 0, 0,
-                         "Offset in the method's IL; NULL if not known."},
-    [FRAME_FILE] = {"file", CLR_TEXT, 0, 0, "Source file, where the module's PDB is at hand."},
-    [FRAME_LINE] = {"line", CLR_INTEGER, 0, 0, "Line in it, from 1."},
-    [FRAME_COLUMNS] = {0},
+    [FRAME_OBJECT] =
+        CLR_COLUMN("object", CLR_BY_TABLE(CLR_INTEGER), "exceptions.object.", .flags = CLR_KEY),
+    [FRAME_ROW] = CLR_COLUMN("row", CLR_BY_TABLE(CLR_INTEGER),
+                             "Number of the frame; 0 is where it was thrown.", .flags = CLR_KEY),
+    [FRAME_IP] = CLR_COLUMN("ip", CLR_BY_TABLE(CLR_INTEGER),
+                            "Instruction pointer, as the runtime saved it."),
+    [FRAME_METHOD] = CLR_COLUMN("method", CLR_BY_TABLE(CLR_INTEGER), "The method.",
+                                .refers_to = "methods.address"),
+    [FRAME_METHOD_NAME] =
+        CLR_COLUMN("method_name", CLR_BY_TABLE(CLR_TEXT), "Namespace.Type.Method."),
+    [FRAME_IL_OFFSET] = CLR_COLUMN("il_offset", CLR_BY_TABLE(CLR_INTEGER),
+                                   "Offset in the method's IL; NULL if not known."),
+    [FRAME_FILE] = CLR_COLUMN("file", CLR_BY_TABLE(CLR_TEXT),
+                              "Source file, where the module's PDB is at hand."),
+    [FRAME_LINE] = CLR_COLUMN("line", CLR_BY_TABLE(CLR_INTEGER), "Line in it, from 1."),
+    [FRAME_COLUMNS] = CLR_END,
 };
 
 static enum clr_status next_frame(struct clr_cursor *base, struct clr_error *error)
@@ -293,22 +294,10 @@ static enum clr_status frame_column(struct clr_cursor *base, int column, sqlite3
     return CLR_OK;
 }
 
-static double frames_of_one(const struct clr_dump *dump)
-{
-    (void)dump;
-    return 10;
-}
-
-static double all_frames(const struct clr_dump *dump)
-{
-    (void)dump;
-    return 500;
-}
-
 static const struct clr_path frame_paths[] = {
-    {.name = "object=", .key = {{FRAME_OBJECT, CLR_EQ}}, .order = FRAME_ROW, .rows = frames_of_one},
-    {.name = "scan", .order = FRAME_OBJECT, .rows = all_frames},
-    {0},
+    {.key = {{FRAME_OBJECT, CLR_EQ}}, .order = FRAME_ROW, .rows = 10},
+    {.order = FRAME_OBJECT, .rows = 500},
+    CLR_PATHS_END,
 };
 
 const struct clr_table clr_table_exception_frames = {
@@ -316,7 +305,7 @@ const struct clr_table clr_table_exception_frames = {
     .doc = "The stack trace that an exception carries, the throwing method first.",
     .columns = frame_columns,
     .paths = frame_paths,
-    .needs = CLR_WALKED,
+    .needs = CLR_PART_INDEX,
     .contract = CLR_CONTRACT_EXCEPTION,
     .cursor_size = sizeof(struct exception_cursor),
     .start = start_frames,

@@ -11,8 +11,6 @@
 #include "results.h"
 #include "runtime/statics.h"
 
-enum { WALKED = CLR_PART_RUNTIME | CLR_PART_GC | CLR_PART_INDEX };
-
 enum field_column {
     FIELD_TYPE,
     FIELD_NAME,
@@ -31,28 +29,35 @@ enum field_column {
 };
 
 static const struct clr_column field_columns[] = {
-    [FIELD_TYPE] = {"type", CLR_INTEGER, CLR_KEY, 0, "types.address of the type that has it."},
-    [FIELD_NAME] = {"name", CLR_TEXT, 0, 0, "Its name."},
-    [FIELD_DECLARING_TYPE] = {"declaring_type", CLR_INTEGER, CLR_KEY, 0,
-                              "types.address of the type, or base type, that declares it."},
-    [FIELD_TOKEN] = {"token", CLR_INTEGER, CLR_KEY, 0, "FieldDef token in the declaring module."},
+    [FIELD_TYPE] = CLR_COLUMN("type", CLR_BY_TABLE(CLR_INTEGER), "The type that has it.",
+                              .flags = CLR_KEY, .refers_to = "types.address"),
+    [FIELD_NAME] = CLR_COLUMN("name", CLR_BY_TABLE(CLR_TEXT), "Its name."),
+    [FIELD_DECLARING_TYPE] = CLR_COLUMN("declaring_type", CLR_BY_TABLE(CLR_INTEGER),
+                                        "The type, or base type, that declares it.",
+                                        .flags = CLR_KEY, .refers_to = "types.address"),
+    [FIELD_TOKEN] = CLR_COLUMN("token", CLR_BY_TABLE(CLR_INTEGER),
+                               "FieldDef token in the declaring module.", .flags = CLR_KEY),
     [FIELD_OFFSET] =
-        {"offset", CLR_INTEGER, 0, 0,
-         "Bytes after the MethodTable pointer, in a struct from its start; of a static "
-         "from the base of the type's statics, of an RVA field its RVA."},
-    [FIELD_SIZE] = {"size", CLR_INTEGER, 0, 0, "Bytes that it takes."},
-    [FIELD_FIELD_TYPE] = {"field_type", CLR_TEXT, 0, 0, "Name of its type."},
-    [FIELD_KIND] = {"kind", CLR_TEXT, 0, 0,
-                    "boolean, char, i1 to u8, r4, r8, i, u, string, class, valuetype, szarray, "
-                    "array, ptr, fnptr, or byref (a ref field); of an enum the number under it."},
-    [FIELD_IS_STATIC] = {"is_static", CLR_INTEGER, 0, 0, "1: the type has one, not each object."},
-    [FIELD_IS_THREAD_STATIC] = {"is_thread_static", CLR_INTEGER, 0, 0, "1: each thread has one."},
-    [FIELD_IS_RVA] = {"is_rva", CLR_INTEGER, 0, 0, "1: a static that lies in the image."},
-    [FIELD_IS_LITERAL] = {"is_literal", CLR_INTEGER, 0, 0,
-                          "1: a constant, which only metadata has."},
-    [FIELD_IS_EVENT] = {"is_event", CLR_INTEGER, 0, 0,
-                        "1: holds the subscribers of the event of the same name."},
-    [FIELD_COLUMNS] = {0},
+        CLR_COLUMN("offset", CLR_BY_TABLE(CLR_INTEGER),
+                   "Bytes after the MethodTable pointer, in a struct from its start; of a static "
+                   "from the base of the type's statics, of an RVA field its RVA."),
+    [FIELD_SIZE] = CLR_COLUMN("size", CLR_BY_TABLE(CLR_INTEGER), "Bytes that it takes."),
+    [FIELD_FIELD_TYPE] = CLR_COLUMN("field_type", CLR_BY_TABLE(CLR_TEXT), "Name of its type."),
+    [FIELD_KIND] =
+        CLR_COLUMN("kind", CLR_BY_TABLE(CLR_TEXT),
+                   "boolean, char, i1 to u8, r4, r8, i, u, string, class, valuetype, szarray, "
+                   "array, ptr, fnptr, or byref (a ref field); of an enum the number under it."),
+    [FIELD_IS_STATIC] =
+        CLR_COLUMN("is_static", CLR_BY_TABLE(CLR_INTEGER), "1: the type has one, not each object."),
+    [FIELD_IS_THREAD_STATIC] =
+        CLR_COLUMN("is_thread_static", CLR_BY_TABLE(CLR_INTEGER), "1: each thread has one."),
+    [FIELD_IS_RVA] =
+        CLR_COLUMN("is_rva", CLR_BY_TABLE(CLR_INTEGER), "1: a static that lies in the image."),
+    [FIELD_IS_LITERAL] = CLR_COLUMN("is_literal", CLR_BY_TABLE(CLR_INTEGER),
+                                    "1: a constant, which only metadata has."),
+    [FIELD_IS_EVENT] = CLR_COLUMN("is_event", CLR_BY_TABLE(CLR_INTEGER),
+                                  "1: holds the subscribers of the event of the same name."),
+    [FIELD_COLUMNS] = CLR_END,
 };
 
 enum { FIELDS_BY_TYPE, FIELDS_SCAN };
@@ -132,7 +137,7 @@ static enum clr_status result_size(struct clr_cursor *base, const struct clr_mem
     if (size == 0) {
         bool walked = true;
         if (member->is_named && member->type == 0)
-            CLR_TRY(clr_try_need(base->dump, WALKED, base->job, &walked, error));
+            CLR_TRY(clr_try_need(base->dump, CLR_PART_INDEX, base->job, &walked, error));
         if (walked)
             CLR_TRY(clr_member_type(base->dump, member, &type, &size, error));
         if (walked && size == 0 && clr_first_time(base->dump, member->field.address + 3))
@@ -184,19 +189,10 @@ static enum clr_status field_column(struct clr_cursor *base, int column, sqlite3
     return CLR_OK;
 }
 
-static double all_fields(const struct clr_dump *dump)
-{
-    return clr_rows_types(dump) * 8;
-}
-
 static const struct clr_path field_paths[] = {
-    [FIELDS_BY_TYPE] =
-        {.name = "type=", .key = {{FIELD_TYPE, CLR_EQ}}, .order = FIELD_TYPE, .rows = clr_rows_few},
-    [FIELDS_SCAN] = {.name = "scan",
-                     .order = FIELD_TYPE,
-                     .needs = CLR_PART_RUNTIME,
-                     .rows = all_fields},
-    {0},
+    [FIELDS_BY_TYPE] = {.key = {{FIELD_TYPE, CLR_EQ}}, .order = FIELD_TYPE, .rows = 20},
+    [FIELDS_SCAN] = {.order = FIELD_TYPE, .needs = CLR_PART_RUNTIME, .rows = 24000},
+    CLR_PATHS_END,
 };
 
 const struct clr_table clr_table_fields = {

@@ -24,20 +24,25 @@ enum ip_column {
 };
 
 static const struct clr_column ip_columns[] = {
-    [IP_AT_IP] = {"at_ip", CLR_INTEGER, CLR_KEY | CLR_ARG | CLR_REQUIRED, 0,
-                  "Argument: address of an instruction; of a return address take 1 off."},
-    [IP_METHOD] = {"method", CLR_INTEGER, 0, 0, "methods.address."},
-    [IP_METHOD_NAME] = {"method_name", CLR_TEXT, 0, 0, "Namespace.Type.Method."},
-    [IP_CODE] = {"code", CLR_INTEGER, 0, 0,
-                 "native_codes.start; of a cold part that of the method's hot part."},
-    [IP_NATIVE_OFFSET] = {"native_offset", CLR_INTEGER, 0, 0,
-                          "Bytes from the start of the method's code; cold code counts on from "
-                          "hot."},
-    [IP_IL_OFFSET] = {"il_offset", CLR_INTEGER, 0, 0,
-                      "Offset in the IL as it was compiled from source; NULL if not known."},
-    [IP_FILE] = {"file", CLR_TEXT, 0, 0, "Source file, where the module's PDB is at hand."},
-    [IP_LINE] = {"line", CLR_INTEGER, 0, 0, "Line in it, from 1."},
-    [IP_COLUMNS] = {0},
+    [IP_AT_IP] = CLR_COLUMN("at_ip", CLR_BY_TABLE(CLR_INTEGER),
+                            "Argument: address of an instruction; of a return address take 1 off.",
+                            .flags = CLR_KEY | CLR_ARG | CLR_REQUIRED),
+    [IP_METHOD] = CLR_COLUMN("method", CLR_BY_TABLE(CLR_INTEGER), "The method.",
+                             .refers_to = "methods.address"),
+    [IP_METHOD_NAME] = CLR_COLUMN("method_name", CLR_BY_TABLE(CLR_TEXT), "Namespace.Type.Method."),
+    [IP_CODE] = CLR_COLUMN("code", CLR_BY_TABLE(CLR_INTEGER),
+                           "The code; of a cold part that of the method's hot part.",
+                           .refers_to = "native_codes.start"),
+    [IP_NATIVE_OFFSET] =
+        CLR_COLUMN("native_offset", CLR_BY_TABLE(CLR_INTEGER),
+                   "Bytes from the start of the method's code; cold code counts on from hot."),
+    [IP_IL_OFFSET] =
+        CLR_COLUMN("il_offset", CLR_BY_TABLE(CLR_INTEGER),
+                   "Offset in the IL as it was compiled from source; NULL if not known."),
+    [IP_FILE] = CLR_COLUMN("file", CLR_BY_TABLE(CLR_TEXT),
+                           "Source file, where the module's PDB is at hand."),
+    [IP_LINE] = CLR_COLUMN("line", CLR_BY_TABLE(CLR_INTEGER), "Line in it, from 1."),
+    [IP_COLUMNS] = CLR_END,
 };
 
 struct ip_cursor {
@@ -110,12 +115,8 @@ static enum clr_status ip_column(struct clr_cursor *base, int column, sqlite3_co
 }
 
 static const struct clr_path ip_paths[] = {
-    {.name = "at_ip=",
-     .key = {{IP_AT_IP, CLR_EQ}},
-     .order = -1,
-     .unique = true,
-     .rows = clr_rows_one},
-    {0},
+    {.key = {{IP_AT_IP, CLR_EQ}}, .order = -1, .unique = true, .rows = 1},
+    CLR_PATHS_END,
 };
 
 const struct clr_table clr_table_ip_to_method = {

@@ -1,8 +1,10 @@
 /*
  * memory_regions, images: the address space of the process and the native modules in it.
  */
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/alloc.h"
 #include "cache.h"
 #include "results.h"
 #include "runtime/code.h"
@@ -10,91 +12,90 @@
 
 /* --- memory_regions -------------------------------------------------------------------------- */
 
-enum region_column {
-    REGION_START,
-    REGION_SIZE,
-    REGION_FILE_OFFSET,
-    REGION_SAVED_SIZE,
-    REGION_FLAGS,
-    REGION_PATH,
-    REGION_USE,
-    REGION_COLUMNS
+/* The regions by their start, and what says how one is used. */
+struct regions {
+    const struct clr_region **rows;
+    size_t count;
+    struct clr_lookup stack_pointers; /* of OS threads; row: its number */
+    struct clr_code_section *sections;
+    size_t section_count;
+    bool sections_read, is_made;
 };
+static const char regions_owner;
 
-static const struct clr_column region_columns[] = {
-    [REGION_START] = {"start", CLR_INTEGER, CLR_KEY, 0, "First address."},
-    [REGION_SIZE] = {"size", CLR_INTEGER, 0, 0, "Bytes that the process had there."},
-    [REGION_FILE_OFFSET] = {"file_offset", CLR_INTEGER, 0, 0,
-                            "Where the saved bytes begin in the core; NULL if none are."},
-    [REGION_SAVED_SIZE] = {"saved_size", CLR_INTEGER, 0, 0, "Bytes that the core holds."},
-    [REGION_FLAGS] = {"flags", CLR_TEXT, 0, 0, "Access, as 'rw-'."},
-    [REGION_PATH] = {"path", CLR_TEXT, 0, 0, "Mapped file, as the process saw it."},
-    [REGION_USE] = {"use", CLR_TEXT, 0, 0,
-                    "gc heap, handles, loader heap, jit code, stack, image or other; NULL if not "
-                    "known."},
-    [REGION_COLUMNS] = {0},
-};
+static void deinit_regions(void *kept)
+{
+    struct regions *regions = kept;
+    clr_free(regions->rows);
+    clr_lookup_deinit(&regions->stack_pointers);
+    clr_free(regions->sections);
+}
+
+static int compare_regions(const void *left, const void *right)
+{
+    const struct clr_region *a = *(const struct clr_region *const *)left;
+    const struct clr_region *b = *(const struct clr_region *const *)right;
+    if (a->start != b->start)
+        return (int64_t)a->start < (int64_t)b->start ? -1 : 1;
+    return (a > b) - (a < b);
+}
 
 /* Of regions that start at one address the largest is the row; a key names one row only. */
-static void drop_twins(struct clr_dump *dump, struct clr_lookup *index,
-                       const struct clr_region *regions)
+static void drop_duplicates(struct clr_dump *dump, struct regions *regions)
 {
     size_t kept = 0;
-    for (size_t i = 0; i < index->count; i++) {
-        struct clr_lookup_entry entry = index->entries[i];
-        if (kept == 0 || index->entries[kept - 1].key != entry.key) {
-            index->entries[kept++] = entry;
+    for (size_t i = 0; i < regions->count; i++) {
+        const struct clr_region *other = regions->rows[i];
+        if (kept == 0 || regions->rows[kept - 1]->start != other->start) {
+            regions->rows[kept++] = other;
             continue;
         }
-        const struct clr_region *one = &regions[index->entries[kept - 1].row];
-        const struct clr_region *other = &regions[entry.row];
+        const struct clr_region *one = regions->rows[kept - 1];
         if (one->size != 0 && other->size != 0)
             clr_problem(dump->problems, CLR_WARNING, "memory_regions", other->start,
                         one->size < other->size ? one->size : other->size,
                         "the core announces several regions at 0x%llx; the largest is listed",
                         (unsigned long long)other->start);
         if (other->size > one->size)
-            index->entries[kept - 1] = entry;
+            regions->rows[kept - 1] = other;
     }
-    index->count = kept;
+    regions->count = kept;
 }
 
-static enum clr_status load_regions(struct clr_dump *dump, struct clr_job *job,
+static enum clr_status load_regions(struct clr_dump *dump, CLR_UNUSED struct clr_job *job,
                                     struct clr_error *error)
 {
-    (void)job;
-    struct clr_cache *cache;
-    CLR_TRY(clr_cache(dump, &cache, error));
-    if (cache->regions.built)
+    struct regions *regions =
+        clr_keep(dump, &regions_owner, sizeof *regions, deinit_regions, error);
+    if (!regions)
+        return CLR_NOMEM;
+    if (regions->is_made)
         return CLR_OK;
-    const struct clr_region *regions;
+    const struct clr_region *all;
     const struct clr_os_thread *threads;
-    size_t count = clr_process_regions(dump->process, &regions);
+    size_t count = clr_process_regions(dump->process, &all);
     size_t thread_count = clr_process_threads(dump->process, &threads);
-    bool fits = true;
-    for (size_t i = 0; fits && i < count; i++)
-        fits = clr_lookup_add(&cache->regions, regions[i].start, (uint32_t)i);
+    deinit_regions(regions); /* of a time that ran out of memory */
+    bool fits = (regions->rows = clr_alloc(count + 1, sizeof *regions->rows)) != NULL;
     for (size_t i = 0; fits && i < thread_count; i++)
-        fits = clr_lookup_add(&cache->stack_pointers, threads[i].sp, (uint32_t)i);
-    if (!fits) {
-        clr_lookup_deinit(&cache->regions);
-        clr_lookup_deinit(&cache->stack_pointers);
+        fits = clr_lookup_add(&regions->stack_pointers, threads[i].sp, (uint32_t)i);
+    if (!fits)
         return clr_fail(error, CLR_NOMEM, 0, "out of memory");
-    }
-    clr_lookup_sort(&cache->stack_pointers);
-    clr_lookup_sort(&cache->regions);
-    drop_twins(dump, &cache->regions, regions);
+    for (size_t i = 0; i < count; i++)
+        regions->rows[i] = &all[i];
+    qsort(regions->rows, count, sizeof *regions->rows, compare_regions);
+    clr_lookup_sort(&regions->stack_pointers);
+    regions->count = count;
+    drop_duplicates(dump, regions);
+    regions->is_made = true;
     return CLR_OK;
 }
 
-static size_t count_regions(const struct clr_dump *dump)
+static const void *list_regions(const struct clr_dump *dump, size_t *count)
 {
-    return clr_cache_made(dump)->regions.count;
-}
-
-static int64_t region_key(const struct clr_dump *dump, size_t row)
-{
-    return clr_cache_made(dump)->regions.entries[row].key;
+    const struct regions *regions = clr_kept(dump, &regions_owner);
+    *count = regions->count;
+    return regions->rows;
 }
 
 /* Whether a segment's committed memory overlaps [start, last]. */
@@ -127,11 +128,11 @@ static bool holds_handles(const struct clr_dump *dump, uint64_t start, uint64_t 
 }
 
 /* What a code manager keeps in [start, last]: code of the JIT, or the stubs of a loader heap. */
-static const char *use_by_code(const struct clr_cache *cache, uint64_t start, uint64_t last)
+static const char *use_by_code(const struct regions *regions, uint64_t start, uint64_t last)
 {
     const char *use = NULL;
-    for (size_t i = 0; i < cache->section_count; i++) {
-        const struct clr_code_section *section = &cache->sections[i];
+    for (size_t i = 0; i < regions->section_count; i++) {
+        const struct clr_code_section *section = &regions->sections[i];
         if (section->begin > last || section->end <= start || section->module != 0)
             continue;
         if (section->heap != 0)
@@ -174,26 +175,25 @@ static bool has_suffix(const char *text, const char *suffix)
 static enum clr_status runtime_use(struct clr_dump *dump, struct clr_job *job, uint64_t start,
                                    uint64_t last, const char **use, struct clr_error *error)
 {
-    struct clr_cache *cache;
+    struct regions *regions = clr_kept(dump, &regions_owner);
     struct clr_error unread = {0};
     bool have = false;
     if (!dump->runtime)
         return CLR_OK;
-    CLR_TRY(clr_cache(dump, &cache, error));
     if (dump->gc)
         CLR_TRY(clr_try_need(dump, CLR_PART_HANDLES, job, &have, error));
     if (have && holds_handles(dump, start, last)) {
         *use = "handles";
         return CLR_OK;
     }
-    if (!cache->sections_read && dump->runtime->contract[CLR_CONTRACT_CODE]) {
-        enum clr_status status = clr_code_sections_read(dump->runtime, job, &cache->sections,
-                                                        &cache->section_count, &unread);
+    if (!regions->sections_read && dump->runtime->contract[CLR_CONTRACT_CODE]) {
+        enum clr_status status = clr_code_sections_read(dump->runtime, job, &regions->sections,
+                                                        &regions->section_count, &unread);
         if (status == CLR_NOMEM || status == CLR_CANCELLED)
             return clr_fail(error, status, 0, "%s", unread.text);
-        cache->sections_read = true;
+        regions->sections_read = true;
     }
-    if (!(*use = use_by_code(cache, start, last))) {
+    if (!(*use = use_by_code(regions, start, last))) {
         bool found;
         CLR_TRY(holds_modules(dump, start, last, &found, error));
         *use = found ? "loader heap" : NULL;
@@ -208,7 +208,8 @@ static const char *region_use(const struct clr_dump *dump, const struct clr_regi
         last = UINT64_MAX;
     if (holds_heap(dump->gc, region->start, last))
         return "gc heap";
-    const struct clr_lookup *stacks = &clr_cache_made(dump)->stack_pointers;
+    const struct regions *regions = clr_kept(dump, &regions_owner);
+    const struct clr_lookup *stacks = &regions->stack_pointers;
     size_t at = clr_lookup_find(stacks, (int64_t)region->start);
     if (at < stacks->count && stacks->entries[at].key <= (int64_t)last)
         return "stack";
@@ -222,103 +223,70 @@ static const char *region_use(const struct clr_dump *dump, const struct clr_regi
     return NULL;
 }
 
-static enum clr_status region_column(struct clr_cursor *cursor, int column,
-                                     sqlite3_context *context, struct clr_error *error)
+CLR_VALUE_FUNCTION(region_file_offset)
 {
-    const struct clr_region *regions;
-    size_t count = clr_process_regions(cursor->dump->process, &regions);
-    uint32_t row = clr_cache_made(cursor->dump)->regions.entries[cursor->row].row;
-    if (row >= count)
-        return CLR_OK;
-    const struct clr_region *region = &regions[row];
-    bool have;
-    switch (column) {
-    case REGION_START: clr_result_u64(context, region->start); break;
-    case REGION_SIZE: clr_result_u64(context, region->size); break;
-    case REGION_FILE_OFFSET:
-        if (region->saved_size != 0)
-            clr_result_u64(context, region->file_offset);
-        break;
-    case REGION_SAVED_SIZE: clr_result_u64(context, region->saved_size); break;
-    case REGION_FLAGS: {
-        char flags[] = {region->flags & 4 ? 'r' : '-', region->flags & 2 ? 'w' : '-',
-                        region->flags & 1 ? 'x' : '-'};
-        clr_result_copy(context, flags, sizeof flags);
-        break;
-    }
-    case REGION_PATH: clr_result_foreign(context, region->path); break;
-    case REGION_USE: {
-        CLR_TRY(
-            clr_try_need(cursor->dump, CLR_PART_RUNTIME | CLR_PART_GC, cursor->job, &have, error));
-        const char *use = region_use(cursor->dump, region);
-        if (!use)
-            CLR_TRY(
-                runtime_use(cursor->dump, cursor->job, region->start,
-                            region->size == 0 ? region->start : region->start + (region->size - 1),
-                            &use, error));
-        clr_result_static(context, use);
-        break;
-    }
-    }
+    const struct clr_region *region = row;
+    if (region->saved_size != 0)
+        clr_result_u64(context, region->file_offset);
     return CLR_OK;
 }
 
-static const struct clr_path region_paths[] = {
-    {.name = "start=",
-     .key = {{REGION_START, CLR_EQ}},
-     .order = REGION_START,
-     .reversible = true,
-     .unique = true,
-     .rows = clr_rows_one},
-    {.name = "start..",
-     .key = {{REGION_START, CLR_RANGE}},
-     .order = REGION_START,
-     .reversible = true,
-     .rows = clr_rows_few},
-    {.name = "scan", .order = REGION_START, .reversible = true, .rows = clr_rows_hundreds},
-    {0},
+CLR_VALUE_FUNCTION(region_flags)
+{
+    unsigned bits = ((const struct clr_region *)row)->flags;
+    char flags[] = {bits & 4 ? 'r' : '-', bits & 2 ? 'w' : '-', bits & 1 ? 'x' : '-'};
+    clr_result_copy(context, flags, sizeof flags);
+    return CLR_OK;
+}
+
+CLR_VALUE_FUNCTION(region_used_as)
+{
+    const struct clr_region *region = row;
+    bool have;
+    CLR_TRY(clr_try_need(cursor->dump, CLR_PART_GC, cursor->job, &have, error));
+    const char *use = region_use(cursor->dump, region);
+    if (!use)
+        CLR_TRY(runtime_use(cursor->dump, cursor->job, region->start,
+                            region->size == 0 ? region->start : region->start + (region->size - 1),
+                            &use, error));
+    clr_result_static(context, use);
+    return CLR_OK;
+}
+
+static const struct clr_column region_columns[] = {
+    CLR_COLUMN("start", CLR_NUMBER(clr_region, start), "First address.", .flags = CLR_KEY),
+    CLR_COLUMN("size", CLR_NUMBER(clr_region, size), "Bytes that the process had there."),
+    CLR_COLUMN("file_offset", CLR_VALUE_BY(CLR_INTEGER, region_file_offset),
+               "Where the saved bytes begin in the core; NULL if none are."),
+    CLR_COLUMN("saved_size", CLR_NUMBER(clr_region, saved_size), "Bytes that the core holds."),
+    CLR_COLUMN("flags", CLR_VALUE_BY(CLR_TEXT, region_flags), "Access, as 'rw-'."),
+    CLR_COLUMN("path", CLR_FOREIGN_TEXT(clr_region, path), "Mapped file, as the process saw it."),
+    CLR_COLUMN("use", CLR_VALUE_BY(CLR_TEXT, region_used_as),
+               "gc heap, handles, loader heap, jit code, stack, image or other; NULL if not "
+               "known."),
+    CLR_END,
 };
 
 const struct clr_table clr_table_memory_regions = {
     .name = "memory_regions",
     .doc = "The address space as the core's headers announce it, and what of it is saved.",
+    .example = "SELECT use, count(*), sum(size), sum(saved_size) FROM memory_regions GROUP BY use",
     .columns = region_columns,
-    .paths = region_paths,
+    .list = {.get = list_regions,
+             .of_pointers = true,
+             .is_sorted = true,
+             .rows = 500,
+             .load = load_regions},
     .contract = -1,
-    .load = load_regions,
-    .count = count_regions,
-    .key = region_key,
-    .column = region_column,
 };
 
 /* --- images ---------------------------------------------------------------------------------- */
 
-enum image_column {
-    IMAGE_START,
-    IMAGE_SIZE,
-    IMAGE_PATH,
-    IMAGE_BUILD_ID,
-    IMAGE_SOURCE,
-    IMAGE_VERIFIED,
-    IMAGE_COLUMNS
-};
-
-static const struct clr_column image_columns[] = {
-    [IMAGE_START] = {"start", CLR_INTEGER, CLR_KEY, 0, "First address of its mappings."},
-    [IMAGE_SIZE] = {"size", CLR_INTEGER, 0, 0, "Extent of its mappings in bytes."},
-    [IMAGE_PATH] = {"path", CLR_TEXT, 0, 0, "File, as the process saw it."},
-    [IMAGE_BUILD_ID] = {"build_id", CLR_TEXT, 0, 0, "GNU build id, lower-case hex."},
-    [IMAGE_SOURCE] = {"source", CLR_TEXT, 0, 0,
-                      "Where what is not written by the process can be read: core, file or none."},
-    [IMAGE_VERIFIED] = {"verified", CLR_TEXT, 0, 0,
-                        "How the file on disk was checked: build_id or layout."},
-    [IMAGE_COLUMNS] = {0},
-};
-
 /* Whether a mapping is of a native module, or may be: the file's first bytes are not saved. What has
  * a name and is no file (shared memory, devices) is none. */
-static bool is_native(const struct clr_dump *dump, const struct clr_image *image)
+static bool is_native(const struct clr_dump *dump, const void *row)
 {
+    const struct clr_image *image = row;
     uint32_t start;
     if (image->is_elf)
         return true;
@@ -326,75 +294,53 @@ static bool is_native(const struct clr_dump *dump, const struct clr_image *image
            !clr_read_u32(dump->process, image->start, &start);
 }
 
-static enum clr_status load_images(struct clr_dump *dump, struct clr_job *job,
-                                   struct clr_error *error)
+static const void *list_images(const struct clr_dump *dump, size_t *count)
 {
-    (void)job;
-    struct clr_cache *cache;
-    CLR_TRY(clr_cache(dump, &cache, error));
-    if (cache->images.built)
-        return CLR_OK;
     const struct clr_image *images;
-    size_t count = clr_process_images(dump->process, &images);
-    for (size_t i = 0; i < count; i++)
-        if (is_native(dump, &images[i]) &&
-            !clr_lookup_add(&cache->images, images[i].start, (uint32_t)i)) {
-            clr_lookup_deinit(&cache->images);
-            return clr_fail(error, CLR_NOMEM, 0, "out of memory");
-        }
-    clr_lookup_sort(&cache->images);
+    *count = clr_process_images(dump->process, &images);
+    return images;
+}
+
+CLR_NUMBER_FUNCTION(image_size)
+{
+    const struct clr_image *image = row;
+    return image->end - image->start;
+}
+
+CLR_VALUE_FUNCTION(image_build_id)
+{
+    const struct clr_image *image = row;
+    clr_result_hex(context, image->build_id, image->build_id_size);
     return CLR_OK;
 }
 
-static size_t count_images(const struct clr_dump *dump)
-{
-    return clr_cache_made(dump)->images.count;
-}
+static const char *const sources[] = {
+    [CLR_SOURCE_NONE] = "none",
+    [CLR_SOURCE_CORE] = "core",
+    [CLR_SOURCE_FILE] = "file",
+};
 
-static int64_t image_key(const struct clr_dump *dump, size_t row)
-{
-    return clr_cache_made(dump)->images.entries[row].key;
-}
-
-static enum clr_status image_column(struct clr_cursor *cursor, int column, sqlite3_context *context,
-                                    struct clr_error *error)
-{
-    static const char *const source[] = {
-        [CLR_SOURCE_NONE] = "none",
-        [CLR_SOURCE_CORE] = "core",
-        [CLR_SOURCE_FILE] = "file",
-    };
-    (void)error;
-    const struct clr_image *images;
-    size_t count = clr_process_images(cursor->dump->process, &images);
-    uint32_t row = clr_cache_made(cursor->dump)->images.entries[cursor->row].row;
-    if (row >= count)
-        return CLR_OK;
-    const struct clr_image *image = &images[row];
-    switch (column) {
-    case IMAGE_START: clr_result_u64(context, image->start); break;
-    case IMAGE_SIZE: clr_result_u64(context, image->end - image->start); break;
-    case IMAGE_PATH: clr_result_foreign(context, image->path); break;
-    case IMAGE_BUILD_ID: clr_result_hex(context, image->build_id, image->build_id_size); break;
-    case IMAGE_SOURCE: clr_result_static(context, source[image->source]); break;
-    case IMAGE_VERIFIED: clr_result_static(context, image->verified); break;
-    }
-    return CLR_OK;
-}
-
-static const struct clr_path image_paths[] = {
-    {.name = "scan", .order = IMAGE_START, .reversible = true, .rows = clr_rows_few},
-    {0},
+static const struct clr_column image_columns[] = {
+    CLR_COLUMN("start", CLR_NUMBER(clr_image, start), "First address of its mappings.",
+               .flags = CLR_KEY),
+    CLR_COLUMN("size", CLR_NUMBER_BY(image_size), "Extent of its mappings in bytes."),
+    CLR_COLUMN("path", CLR_FOREIGN_TEXT(clr_image, path), "File, as the process saw it."),
+    CLR_COLUMN("build_id", CLR_VALUE_BY(CLR_TEXT, image_build_id), "GNU build id, lower-case hex."),
+    CLR_COLUMN("source", CLR_WORD(clr_image, source, sources),
+               "Where what is not written by the process can be read: core, file or none."),
+    CLR_COLUMN("verified", CLR_STATIC_TEXT(clr_image, verified),
+               "How the file on disk was checked: build_id or layout."),
+    CLR_END,
 };
 
 const struct clr_table clr_table_images = {
     .name = "images",
     .doc = "Native modules that are mapped into the process; modules has the managed ones.",
+    .example = "SELECT path, build_id FROM images",
     .columns = image_columns,
-    .paths = image_paths,
+    .list = {.get = list_images,
+             .row_size = sizeof(struct clr_image),
+             .rows = 20,
+             .has = is_native},
     .contract = -1,
-    .load = load_images,
-    .count = count_images,
-    .key = image_key,
-    .column = image_column,
 };

@@ -20,12 +20,6 @@ static enum clr_status no_memory(struct clr_error *error)
     return clr_fail(error, CLR_NOMEM, 0, "out of memory");
 }
 
-static double all_methods(const struct clr_dump *dump)
-{
-    (void)dump;
-    return 20000;
-}
-
 enum method_column {
     METHOD_ADDRESS,
     METHOD_TYPE,
@@ -40,24 +34,29 @@ enum method_column {
 };
 
 static const struct clr_column method_columns[] = {
-    [METHOD_ADDRESS] = {"address", CLR_INTEGER, CLR_KEY, 0, "Address of the MethodDesc."},
-    [METHOD_TYPE] = {"type", CLR_INTEGER, 0, 0,
-                     "types.address of the type that declares it; of a generic type the one whose "
-                     "code is shared."},
-    [METHOD_NAME] = {"name", CLR_TEXT, 0, 0, "Bare name, without type and signature."},
-    [METHOD_SIGNATURE] = {"signature", CLR_TEXT, 0, 0,
-                          "Result, name, type parameters and parameters, as in C#."},
-    [METHOD_TOKEN] = {"token", CLR_INTEGER, 0, 0,
-                      "MethodDef token; NULL for methods without metadata."},
-    [METHOD_MODULE] = {"module", CLR_INTEGER, 0, 0, "modules.address of the type's module."},
-    [METHOD_NATIVE_CODE] = {"native_code", CLR_INTEGER, 0, 0,
-                            "native_codes.start of the code that a call runs; NULL if there is "
-                            "none yet."},
-    [METHOD_IL_ADDRESS] = {"il_address", CLR_INTEGER, 0, 0,
-                           "Where its IL begins in the image of its module; NULL if it has none."},
-    [METHOD_IS_DYNAMIC] = {"is_dynamic", CLR_INTEGER, 0, 0,
-                           "1: a DynamicMethod, or a stub that the runtime made."},
-    [METHOD_COLUMNS] = {0},
+    [METHOD_ADDRESS] = CLR_COLUMN("address", CLR_BY_TABLE(CLR_INTEGER),
+                                  "Address of the MethodDesc.", .flags = CLR_KEY),
+    [METHOD_TYPE] =
+        CLR_COLUMN("type", CLR_BY_TABLE(CLR_INTEGER),
+                   "The type that declares it; of a generic type the one whose code is shared.",
+                   .refers_to = "types.address"),
+    [METHOD_NAME] =
+        CLR_COLUMN("name", CLR_BY_TABLE(CLR_TEXT), "Bare name, without type and signature."),
+    [METHOD_SIGNATURE] = CLR_COLUMN("signature", CLR_BY_TABLE(CLR_TEXT),
+                                    "Result, name, type parameters and parameters, as in C#."),
+    [METHOD_TOKEN] = CLR_COLUMN("token", CLR_BY_TABLE(CLR_INTEGER),
+                                "MethodDef token; NULL for methods without metadata."),
+    [METHOD_MODULE] = CLR_COLUMN("module", CLR_BY_TABLE(CLR_INTEGER), "The type's module.",
+                                 .refers_to = "modules.address"),
+    [METHOD_NATIVE_CODE] = CLR_COLUMN("native_code", CLR_BY_TABLE(CLR_INTEGER),
+                                      "The code that a call runs; NULL if there is none yet.",
+                                      .refers_to = "native_codes.start"),
+    [METHOD_IL_ADDRESS] =
+        CLR_COLUMN("il_address", CLR_BY_TABLE(CLR_INTEGER),
+                   "Where its IL begins in the image of its module; NULL if it has none."),
+    [METHOD_IS_DYNAMIC] = CLR_COLUMN("is_dynamic", CLR_BY_TABLE(CLR_INTEGER),
+                                     "1: a DynamicMethod, or a stub that the runtime made."),
+    [METHOD_COLUMNS] = CLR_END,
 };
 
 enum { METHODS_BY_ADDRESS, METHODS_BY_TYPE, METHODS_BY_MODULE, METHODS_SCAN };
@@ -299,30 +298,26 @@ static enum clr_status method_column(struct clr_cursor *base, int column, sqlite
 }
 
 static const struct clr_path method_paths[] = {
-    [METHODS_BY_ADDRESS] = {.name = "address=",
-                            .key = {{METHOD_ADDRESS, CLR_EQ}},
+    [METHODS_BY_ADDRESS] = {.key = {{METHOD_ADDRESS, CLR_EQ}},
                             .order = METHOD_ADDRESS,
                             .reversible = true,
                             .unique = true,
-                            .rows = clr_rows_one},
-    [METHODS_BY_TYPE] = {.name = "type=",
-                         .key = {{METHOD_TYPE, CLR_EQ}},
+                            .rows = 1},
+    [METHODS_BY_TYPE] = {.key = {{METHOD_TYPE, CLR_EQ}},
                          .order = METHOD_ADDRESS,
                          .reversible = true,
                          .needs = CLR_PART_RUNTIME,
-                         .rows = clr_rows_few},
-    [METHODS_BY_MODULE] = {.name = "module=",
-                           .key = {{METHOD_MODULE, CLR_EQ}},
+                         .rows = 20},
+    [METHODS_BY_MODULE] = {.key = {{METHOD_MODULE, CLR_EQ}},
                            .order = METHOD_ADDRESS,
                            .reversible = true,
                            .needs = CLR_PART_RUNTIME,
-                           .rows = clr_rows_types},
-    [METHODS_SCAN] = {.name = "scan",
-                      .order = METHOD_ADDRESS,
+                           .rows = 3000},
+    [METHODS_SCAN] = {.order = METHOD_ADDRESS,
                       .reversible = true,
                       .needs = CLR_PART_RUNTIME,
-                      .rows = all_methods},
-    {0},
+                      .rows = 20000},
+    CLR_PATHS_END,
 };
 
 const struct clr_table clr_table_methods = {

@@ -34,25 +34,35 @@ enum module_column {
 };
 
 static const struct clr_column module_columns[] = {
-    [MODULE_ADDRESS] = {"address", CLR_INTEGER, CLR_KEY, 0, "Address of the runtime's Module."},
-    [MODULE_NAME] = {"name", CLR_TEXT, 0, 0, "File name without folder, else the assembly's name."},
-    [MODULE_PATH] = {"path", CLR_TEXT, 0, 0, "Full path; NULL for a module without a file."},
-    [MODULE_ASSEMBLY] = {"assembly", CLR_TEXT, 0, 0, "Simple name of the assembly."},
-    [MODULE_VERSION] = {"version", CLR_TEXT, 0, 0, "Version of the assembly."},
-    [MODULE_MVID] = {"mvid", CLR_TEXT, 0, 0, "Module version id, lower-case."},
-    [MODULE_IMAGE_BASE] = {"image_base", CLR_INTEGER, 0, 0,
-                           "Address of the loaded image; NULL if emitted at run time."},
-    [MODULE_IMAGE_SIZE] = {"image_size", CLR_INTEGER, 0, 0, "Bytes of the loaded image."},
-    [MODULE_METADATA_ADDRESS] = {"metadata_address", CLR_INTEGER, 0, 0, "Address of its metadata."},
-    [MODULE_METADATA_SIZE] = {"metadata_size", CLR_INTEGER, 0, 0, "Bytes of its metadata."},
-    [MODULE_METADATA_SOURCE] = {"metadata_source", CLR_TEXT, 0, 0,
-                                "Where the metadata was read: core, file or none."},
-    [MODULE_LOAD_CONTEXT] = {"load_context", CLR_INTEGER, 0, 0, "load_contexts.address."},
-    [MODULE_IS_DYNAMIC] = {"is_dynamic", CLR_INTEGER, 0, 0, "1: emitted at run time."},
-    [MODULE_IS_COLLECTIBLE] = {"is_collectible", CLR_INTEGER, 0, 0, "1: can be unloaded."},
-    [MODULE_IS_READY_TO_RUN] = {"is_ready_to_run", CLR_INTEGER, 0, 0,
-                                "1: holds code compiled ahead of time that is in use."},
-    [MODULE_COLUMNS] = {0},
+    [MODULE_ADDRESS] = CLR_COLUMN("address", CLR_BY_TABLE(CLR_INTEGER),
+                                  "Address of the runtime's Module.", .flags = CLR_KEY),
+    [MODULE_NAME] = CLR_COLUMN("name", CLR_BY_TABLE(CLR_TEXT),
+                               "File name without folder, else the assembly's name."),
+    [MODULE_PATH] =
+        CLR_COLUMN("path", CLR_BY_TABLE(CLR_TEXT), "Full path; NULL for a module without a file."),
+    [MODULE_ASSEMBLY] =
+        CLR_COLUMN("assembly", CLR_BY_TABLE(CLR_TEXT), "Simple name of the assembly."),
+    [MODULE_VERSION] = CLR_COLUMN("version", CLR_BY_TABLE(CLR_TEXT), "Version of the assembly."),
+    [MODULE_MVID] = CLR_COLUMN("mvid", CLR_BY_TABLE(CLR_TEXT), "Module version id, lower-case."),
+    [MODULE_IMAGE_BASE] = CLR_COLUMN("image_base", CLR_BY_TABLE(CLR_INTEGER),
+                                     "Address of the loaded image; NULL if emitted at run time."),
+    [MODULE_IMAGE_SIZE] =
+        CLR_COLUMN("image_size", CLR_BY_TABLE(CLR_INTEGER), "Bytes of the loaded image."),
+    [MODULE_METADATA_ADDRESS] =
+        CLR_COLUMN("metadata_address", CLR_BY_TABLE(CLR_INTEGER), "Address of its metadata."),
+    [MODULE_METADATA_SIZE] =
+        CLR_COLUMN("metadata_size", CLR_BY_TABLE(CLR_INTEGER), "Bytes of its metadata."),
+    [MODULE_METADATA_SOURCE] = CLR_COLUMN("metadata_source", CLR_BY_TABLE(CLR_TEXT),
+                                          "Where the metadata was read: core, file or none."),
+    [MODULE_LOAD_CONTEXT] = CLR_COLUMN("load_context", CLR_BY_TABLE(CLR_INTEGER),
+                                       "The load context.", .refers_to = "load_contexts.address"),
+    [MODULE_IS_DYNAMIC] =
+        CLR_COLUMN("is_dynamic", CLR_BY_TABLE(CLR_INTEGER), "1: emitted at run time."),
+    [MODULE_IS_COLLECTIBLE] =
+        CLR_COLUMN("is_collectible", CLR_BY_TABLE(CLR_INTEGER), "1: can be unloaded."),
+    [MODULE_IS_READY_TO_RUN] = CLR_COLUMN("is_ready_to_run", CLR_BY_TABLE(CLR_INTEGER),
+                                          "1: holds code compiled ahead of time that is in use."),
+    [MODULE_COLUMNS] = CLR_END,
 };
 
 struct module_cursor {
@@ -150,17 +160,13 @@ static enum clr_status module_column(struct clr_cursor *base, int column, sqlite
 }
 
 static const struct clr_path module_paths[] = {
-    [MODULES_BY_ADDRESS] = {.name = "address=",
-                            .key = {{MODULE_ADDRESS, CLR_EQ}},
+    [MODULES_BY_ADDRESS] = {.key = {{MODULE_ADDRESS, CLR_EQ}},
                             .order = MODULE_ADDRESS,
                             .reversible = true,
                             .unique = true,
-                            .rows = clr_rows_one},
-    [MODULES_SCAN] = {.name = "scan",
-                      .order = MODULE_ADDRESS,
-                      .reversible = true,
-                      .rows = clr_rows_few},
-    {0},
+                            .rows = 1},
+    [MODULES_SCAN] = {.order = MODULE_ADDRESS, .reversible = true, .rows = 20},
+    CLR_PATHS_END,
 };
 
 const struct clr_table clr_table_modules = {
@@ -192,21 +198,26 @@ enum context_column {
 };
 
 static const struct clr_column context_columns[] = {
-    [CONTEXT_ADDRESS] = {"address", CLR_INTEGER, CLR_KEY, 0,
-                         "Address of the runtime's AssemblyBinder."},
-    [CONTEXT_NAME] = {"name", CLR_TEXT, 0, 0,
-                      "Name of its AssemblyLoadContext; Default for the program's own."},
-    [CONTEXT_IS_COLLECTIBLE] = {"is_collectible", CLR_INTEGER, 0, 0, "1: can be unloaded."},
-    [CONTEXT_IS_UNLOADING] = {"is_unloading", CLR_INTEGER, 0, 0,
-                              "1: Unload was called; what is still referenced keeps it."},
-    [CONTEXT_OBJECT] = {"object", CLR_INTEGER, 0, 0,
-                        "objects.address of its AssemblyLoadContext; NULL if it has none."},
-    [CONTEXT_LOADER_ALLOCATOR] = {"loader_allocator", CLR_INTEGER, 0, 0,
-                                  "Native address of a collectible one's LoaderAllocator."},
-    [CONTEXT_ALLOCATOR_OBJECT] = {"allocator_object", CLR_INTEGER, 0, 0,
-                                  "objects.address of the object that keeps it loaded."},
-    [CONTEXT_MODULE_COUNT] = {"module_count", CLR_INTEGER, 0, 0, "Modules that it has loaded."},
-    [CONTEXT_COLUMNS] = {0},
+    [CONTEXT_ADDRESS] = CLR_COLUMN("address", CLR_BY_TABLE(CLR_INTEGER),
+                                   "Address of the runtime's AssemblyBinder.", .flags = CLR_KEY),
+    [CONTEXT_NAME] = CLR_COLUMN("name", CLR_BY_TABLE(CLR_TEXT),
+                                "Name of its AssemblyLoadContext; Default for the program's own."),
+    [CONTEXT_IS_COLLECTIBLE] =
+        CLR_COLUMN("is_collectible", CLR_BY_TABLE(CLR_INTEGER), "1: can be unloaded."),
+    [CONTEXT_IS_UNLOADING] = CLR_COLUMN("is_unloading", CLR_BY_TABLE(CLR_INTEGER),
+                                        "1: Unload was called; what is still referenced keeps it."),
+    [CONTEXT_OBJECT] =
+        CLR_COLUMN("object", CLR_BY_TABLE(CLR_INTEGER),
+                   "Its AssemblyLoadContext; NULL if it has none.", .refers_to = "objects.address"),
+    [CONTEXT_LOADER_ALLOCATOR] =
+        CLR_COLUMN("loader_allocator", CLR_BY_TABLE(CLR_INTEGER),
+                   "Native address of a collectible one's LoaderAllocator."),
+    [CONTEXT_ALLOCATOR_OBJECT] =
+        CLR_COLUMN("allocator_object", CLR_BY_TABLE(CLR_INTEGER),
+                   "The object that keeps it loaded.", .refers_to = "objects.address"),
+    [CONTEXT_MODULE_COUNT] =
+        CLR_COLUMN("module_count", CLR_BY_TABLE(CLR_INTEGER), "Modules that it has loaded."),
+    [CONTEXT_COLUMNS] = CLR_END,
 };
 
 enum { STATE_UNLOADING = 1 }; /* of AssemblyLoadContext._state */
@@ -284,23 +295,8 @@ static enum clr_status result_context_name(struct clr_dump *dump,
             clr_result_static(context, "Default");
         return CLR_OK;
     }
-    struct clr_text text = {0};
-    uint64_t string = 0;
-    const struct clr_managed *fields;
-    CLR_TRY(clr_managed_of(dump, CLR_MANAGED_LOAD_CONTEXT, row->object, &fields, error));
-    bool known = fields && clr_managed_string(dump->runtime, fields, CLR_LOAD_CONTEXT_NAME,
-                                              row->object, &string, &text);
-    bool failed = text.failed;
-    if (known && string != 0 && !failed)
-        clr_result_copy(context, text.data ? text.data : "", text.length);
-    clr_text_deinit(&text);
-    if (failed)
-        return clr_fail(error, CLR_NOMEM, 0, "out of memory");
-    if (!known && clr_first_time(dump, row->address))
-        clr_problem(dump->problems, CLR_WARNING, "load_contexts", row->object, 0,
-                    "load context 0x%llx: the name of its object 0x%llx cannot be read",
-                    (unsigned long long)row->address, (unsigned long long)row->object);
-    return CLR_OK;
+    return clr_result_name_field(dump, "load_contexts", CLR_MANAGED_LOAD_CONTEXT,
+                                 CLR_LOAD_CONTEXT_NAME, row->object, context, error);
 }
 
 static enum clr_status result_is_unloading(struct clr_dump *dump,
@@ -318,10 +314,10 @@ static enum clr_status result_is_unloading(struct clr_dump *dump,
         clr_result_bool(context, state == STATE_UNLOADING);
     } else if (row->allocator != 0 && row->allocator_object == 0) {
         clr_result_bool(context, true); /* the runtime has let go of it */
-    } else if (clr_first_time(dump, row->address + 1)) {
-        clr_problem(dump->problems, CLR_WARNING, "load_contexts", row->object, 0,
-                    "load context 0x%llx: the state of its object 0x%llx cannot be read",
-                    (unsigned long long)row->address, (unsigned long long)row->object);
+    } else {
+        clr_problem_once(dump->problems, CLR_WARNING, "load_contexts", false, row->object, 0,
+                         "load context 0x%llx: the state of its object 0x%llx cannot be read",
+                         (unsigned long long)row->address, (unsigned long long)row->object);
     }
     return CLR_OK;
 }
@@ -344,17 +340,13 @@ static enum clr_status context_column(struct clr_cursor *base, int column, sqlit
 }
 
 static const struct clr_path context_paths[] = {
-    [CONTEXTS_BY_ADDRESS] = {.name = "address=",
-                             .key = {{CONTEXT_ADDRESS, CLR_EQ}},
+    [CONTEXTS_BY_ADDRESS] = {.key = {{CONTEXT_ADDRESS, CLR_EQ}},
                              .order = CONTEXT_ADDRESS,
                              .reversible = true,
                              .unique = true,
-                             .rows = clr_rows_one},
-    [CONTEXTS_SCAN] = {.name = "scan",
-                       .order = CONTEXT_ADDRESS,
-                       .reversible = true,
-                       .rows = clr_rows_few},
-    {0},
+                             .rows = 1},
+    [CONTEXTS_SCAN] = {.order = CONTEXT_ADDRESS, .reversible = true, .rows = 20},
+    CLR_PATHS_END,
 };
 
 const struct clr_table clr_table_load_contexts = {

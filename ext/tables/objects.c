@@ -13,14 +13,6 @@
 #include "results.h"
 #include "runtime/object.h"
 
-enum {
-    WALKED = CLR_PART_RUNTIME | CLR_PART_GC | CLR_PART_INDEX,
-    POSTED = WALKED | CLR_PART_POSTINGS,
-    ROOTED = WALKED | CLR_PART_HANDLES | CLR_PART_REFS | CLR_PART_ROOTS,
-    REACHED = ROOTED | CLR_PART_REACH,
-    DOMINATED = ROOTED | CLR_PART_DOMINATORS,
-};
-
 /* --- A stream of objects --------------------------------------------------------------------- */
 
 struct stream {
@@ -126,44 +118,61 @@ enum object_column {
 };
 
 static const struct clr_column object_columns[] = {
-    [OBJECT_ADDRESS] = {"address", CLR_INTEGER, CLR_KEY, 0,
-                        "Address of the object: that of its MethodTable word."},
-    [OBJECT_TYPE] = {"type", CLR_INTEGER, 0, 0, "types.address."},
-    [OBJECT_TYPE_NAME] = {"type_name", CLR_TEXT, 0, 0, "Name of the type; Free for free blocks."},
-    [OBJECT_SIZE] = {"size", CLR_INTEGER, 0, 0,
-                     "Bytes that it takes from its heap: header word included, rounded up."},
-    [OBJECT_GENERATION] = {"generation", CLR_INTEGER, 0, 0,
-                           "0 to 2, 3 large objects, 4 pinned, 5 frozen."},
-    [OBJECT_HEAP] = {"heap", CLR_INTEGER, 0, 0, "Number of the GC heap, from 0."},
-    [OBJECT_SEGMENT] = {"segment", CLR_INTEGER, 0, 0, "segments.address."},
-    [OBJECT_IS_FREE] = {"is_free", CLR_INTEGER, 0, 0, "1: a free block, no object."},
-    [OBJECT_LENGTH] = {"length", CLR_INTEGER, 0, 0,
-                       "Elements of an array, UTF-16 units of a string; NULL for others."},
-    [OBJECT_HASH_CODE] = {"hash_code", CLR_INTEGER, 0, 0,
-                          "Its identity hash code; NULL if none was asked for."},
-    [OBJECT_SYNC_BLOCK] = {"sync_block", CLR_INTEGER, 0, 0,
-                           "Native address of its sync block; NULL if it has none."},
-    [OBJECT_TEXT] = {"text", CLR_TEXT, CLR_HIDDEN, 0,
-                     "The object as one readable line, as clr_text(address) gives it."},
-    [OBJECT_IS_REACHABLE] = {"is_reachable", CLR_INTEGER, CLR_HIDDEN, REACHED,
-                             "1: references lead to it from a root; NULL for free blocks."},
-    [OBJECT_ROOT_DISTANCE] = {"root_distance", CLR_INTEGER, CLR_HIDDEN, REACHED,
-                              "References from the nearest root, 0 if a root holds it; NULL if not "
-                              "reachable."},
-    [OBJECT_DOMINATOR] = {"dominator", CLR_INTEGER, CLR_HIDDEN, DOMINATED,
-                          "objects.address of the nearest object that all paths to it go through; "
-                          "0 if only the roots together hold it, NULL if not reachable."},
-    [OBJECT_RETAINED_SIZE] = {"retained_size", CLR_INTEGER, CLR_HIDDEN, DOMINATED,
-                              "Bytes that would be free if it went away, its own included; NULL if "
-                              "not reachable. Do not add them up: clr_sum_retained does."},
-    [OBJECT_RETAINED_COUNT] = {"retained_count", CLR_INTEGER, CLR_HIDDEN, DOMINATED,
-                               "Objects that would be free with it, itself included; NULL if not "
-                               "reachable."},
+    [OBJECT_ADDRESS] =
+        CLR_COLUMN("address", CLR_BY_TABLE(CLR_INTEGER),
+                   "Address of the object: that of its MethodTable word.", .flags = CLR_KEY),
+    [OBJECT_TYPE] =
+        CLR_COLUMN("type", CLR_BY_TABLE(CLR_INTEGER), "The type.", .refers_to = "types.address"),
+    [OBJECT_TYPE_NAME] =
+        CLR_COLUMN("type_name", CLR_BY_TABLE(CLR_TEXT), "Name of the type; Free for free blocks."),
+    [OBJECT_SIZE] =
+        CLR_COLUMN("size", CLR_BY_TABLE(CLR_INTEGER),
+                   "Bytes that it takes from its heap: header word included, rounded up."),
+    [OBJECT_GENERATION] = CLR_COLUMN("generation", CLR_BY_TABLE(CLR_INTEGER),
+                                     "0 to 2, 3 large objects, 4 pinned, 5 frozen."),
+    [OBJECT_HEAP] = CLR_COLUMN("heap", CLR_BY_TABLE(CLR_INTEGER), "Number of the GC heap, from 0."),
+    [OBJECT_SEGMENT] = CLR_COLUMN("segment", CLR_BY_TABLE(CLR_INTEGER), "The segment.",
+                                  .refers_to = "segments.address"),
+    [OBJECT_IS_FREE] =
+        CLR_COLUMN("is_free", CLR_BY_TABLE(CLR_INTEGER), "1: a free block, no object."),
+    [OBJECT_LENGTH] =
+        CLR_COLUMN("length", CLR_BY_TABLE(CLR_INTEGER),
+                   "Elements of an array, UTF-16 units of a string; NULL for others."),
+    [OBJECT_HASH_CODE] = CLR_COLUMN("hash_code", CLR_BY_TABLE(CLR_INTEGER),
+                                    "Its identity hash code; NULL if none was asked for."),
+    [OBJECT_SYNC_BLOCK] = CLR_COLUMN("sync_block", CLR_BY_TABLE(CLR_INTEGER),
+                                     "Native address of its sync block; NULL if it has none."),
+    [OBJECT_TEXT] = CLR_COLUMN("text", CLR_BY_TABLE(CLR_TEXT),
+                               "The object as one readable line, as clr_text(address) gives it.",
+                               .flags = CLR_HIDDEN),
+    [OBJECT_IS_REACHABLE] =
+        CLR_COLUMN("is_reachable", CLR_BY_TABLE(CLR_INTEGER),
+                   "1: references lead to it from a root; NULL for free blocks.",
+                   .flags = CLR_HIDDEN, .needs = CLR_PART_REACH),
+    [OBJECT_ROOT_DISTANCE] =
+        CLR_COLUMN("root_distance", CLR_BY_TABLE(CLR_INTEGER),
+                   "References from the nearest root, 0 if a root holds it; NULL if not reachable.",
+                   .flags = CLR_HIDDEN, .needs = CLR_PART_REACH),
+    [OBJECT_DOMINATOR] = CLR_COLUMN("dominator", CLR_BY_TABLE(CLR_INTEGER),
+                                    "The nearest object that all paths to it go through; 0 if only "
+                                    "the roots together hold it, NULL if not reachable.",
+                                    .flags = CLR_HIDDEN, .needs = CLR_PART_DOMINATORS,
+                                    .refers_to = "objects.address"),
+    [OBJECT_RETAINED_SIZE] =
+        CLR_COLUMN("retained_size", CLR_BY_TABLE(CLR_INTEGER),
+                   "Bytes that would be free if it went away, its own included; NULL if not "
+                   "reachable. Do not add them up: clr_sum_retained does.",
+                   .flags = CLR_HIDDEN, .needs = CLR_PART_DOMINATORS),
+    [OBJECT_RETAINED_COUNT] =
+        CLR_COLUMN("retained_count", CLR_BY_TABLE(CLR_INTEGER),
+                   "Objects that would be free with it, itself included; NULL if not reachable.",
+                   .flags = CLR_HIDDEN, .needs = CLR_PART_DOMINATORS),
     [OBJECT_CONTENT_HASH] =
-        {"content_hash", CLR_INTEGER, CLR_HIDDEN, 0,
-         "Of an array: a 64-bit hash of its elements' bytes and their number; NULL "
-         "for others. Equal arrays have equal ones, in one dump."},
-    [OBJECT_COLUMNS] = {0},
+        CLR_COLUMN("content_hash", CLR_BY_TABLE(CLR_INTEGER),
+                   "Of an array: a 64-bit hash of its elements' bytes and their number; NULL for "
+                   "others. Equal arrays have equal ones, in one dump.",
+                   .flags = CLR_HIDDEN),
+    [OBJECT_COLUMNS] = CLR_END,
 };
 
 enum {
@@ -175,6 +184,8 @@ enum {
     OBJECTS_BY_DOMINATOR,
     OBJECTS_SCAN
 };
+
+extern const struct clr_table clr_table_segments;
 
 struct object_cursor {
     struct clr_cursor base;
@@ -220,12 +231,11 @@ static enum clr_status start_objects(struct clr_cursor *base, const struct clr_q
         break;
     case OBJECTS_BY_RANGE: numbers_of_range(heap, query->low, query->high, &first, &end); break;
     case OBJECTS_BY_SEGMENT: {
-        const struct clr_cache *cache = clr_cache_made(dump);
-        size_t at = clr_lookup_find(&cache->segments, clr_equal_int(query, 0));
-        if (at < cache->segments.count &&
-            cache->segments.entries[at].key == clr_equal_int(query, 0)) {
-            const struct clr_segment_stats *stats =
-                clr_heap_segment_stats(heap, cache->segments.entries[at].row);
+        const void *segment;
+        CLR_TRY(clr_list_row(base, &clr_table_segments, clr_equal_int(query, 0), &segment, error));
+        if (segment) {
+            const struct clr_segment_stats *stats = clr_heap_segment_stats(
+                heap, (size_t)((const struct clr_segment *)segment - dump->gc->segments));
             first = (uint32_t)stats->first_number;
             end = (uint32_t)(stats->first_number + stats->total_count);
         }
@@ -401,87 +411,45 @@ static enum clr_status object_column(struct clr_cursor *base, int column, sqlite
     return CLR_OK;
 }
 
-static double objects_of_a_dominator(const struct clr_dump *dump)
-{
-    return clr_rows_objects(dump) / 2000;
-}
-
-static double objects_of_a_range(const struct clr_dump *dump)
-{
-    return clr_rows_objects(dump) / 16;
-}
-
-static double objects_of_a_type(const struct clr_dump *dump)
-{
-    return clr_rows_objects(dump) / 1000;
-}
-
-static double objects_of_a_name(const struct clr_dump *dump)
-{
-    return clr_rows_objects(dump) / 800;
-}
-
-static double objects_of_a_segment(const struct clr_dump *dump)
-{
-    return clr_rows_objects(dump) / 32;
-}
-
 static const struct clr_path object_paths[] = {
-    [OBJECTS_BY_ADDRESS] = {.name = "address=",
-                            .key = {{OBJECT_ADDRESS, CLR_EQ}},
+    [OBJECTS_BY_ADDRESS] = {.key = {{OBJECT_ADDRESS, CLR_EQ}},
                             .order = OBJECT_ADDRESS,
                             .reversible = true,
                             .unique = true,
-                            .rows = clr_rows_one},
-    [OBJECTS_BY_RANGE] = {.name = "address..",
-                          .key = {{OBJECT_ADDRESS, CLR_RANGE}},
+                            .rows = 1},
+    [OBJECTS_BY_RANGE] = {.key = {{OBJECT_ADDRESS, CLR_RANGE}},
                           .order = OBJECT_ADDRESS,
                           .reversible = true,
-                          .rows = objects_of_a_range},
-    [OBJECTS_BY_TYPE] = {.name = "type=",
-                         .key = {{OBJECT_TYPE, CLR_EQ}},
+                          .per_object = 1.0 / 16},
+    [OBJECTS_BY_TYPE] = {.key = {{OBJECT_TYPE, CLR_EQ}},
                          .order = OBJECT_ADDRESS,
                          .reversible = true,
-                         .needs = POSTED,
-                         .rows = objects_of_a_type},
-    [OBJECTS_BY_TYPE_NAME] = {.name = "type_name=",
-                              .key = {{OBJECT_TYPE_NAME, CLR_EQ}},
+                         .needs = CLR_PART_POSTINGS,
+                         .per_object = 1.0 / 1000},
+    [OBJECTS_BY_TYPE_NAME] = {.key = {{OBJECT_TYPE_NAME, CLR_EQ}},
                               .order = -1,
-                              .needs = POSTED,
-                              .rows = objects_of_a_name},
-    [OBJECTS_BY_SEGMENT] = {.name = "segment=",
-                            .key = {{OBJECT_SEGMENT, CLR_EQ}},
+                              .needs = CLR_PART_POSTINGS,
+                              .per_object = 1.0 / 800},
+    [OBJECTS_BY_SEGMENT] = {.key = {{OBJECT_SEGMENT, CLR_EQ}},
                             .order = OBJECT_ADDRESS,
                             .reversible = true,
-                            .rows = objects_of_a_segment},
-    [OBJECTS_BY_DOMINATOR] = {.name = "dominator=",
-                              .key = {{OBJECT_DOMINATOR, CLR_EQ}},
+                            .per_object = 1.0 / 32},
+    [OBJECTS_BY_DOMINATOR] = {.key = {{OBJECT_DOMINATOR, CLR_EQ}},
                               .order = OBJECT_ADDRESS,
                               .reversible = true,
-                              .needs = DOMINATED | CLR_PART_DOMINATED,
-                              .rows = objects_of_a_dominator},
-    [OBJECTS_SCAN] = {.name = "scan",
-                      .order = OBJECT_ADDRESS,
-                      .reversible = true,
-                      .rows = clr_rows_objects},
-    {0},
+                              .needs = CLR_PART_DOMINATED,
+                              .per_object = 1.0 / 2000},
+    [OBJECTS_SCAN] = {.order = OBJECT_ADDRESS, .reversible = true, .per_object = 1},
+    CLR_PATHS_END,
 };
-
-static enum clr_status load_objects(struct clr_dump *dump, struct clr_job *job,
-                                    struct clr_error *error)
-{
-    (void)job;
-    return clr_segments_by_address(dump, error);
-}
 
 const struct clr_table clr_table_objects = {
     .name = "objects",
     .doc = "All objects on the heap, dead ones and free blocks too, in address order.",
     .columns = object_columns,
     .paths = object_paths,
-    .needs = WALKED,
+    .needs = CLR_PART_INDEX,
     .contract = CLR_CONTRACT_OBJECT,
-    .load = load_objects,
     .cursor_size = sizeof(struct object_cursor),
     .start = start_objects,
     .next = next_object,
@@ -501,14 +469,17 @@ enum string_column {
 };
 
 static const struct clr_column string_columns[] = {
-    [STRING_OBJECT] = {"object", CLR_INTEGER, CLR_KEY, 0, "objects.address."},
-    [STRING_VALUE] = {"value", CLR_TEXT, 0, 0,
-                      "Its text as UTF-8: U+FFFD for a lone surrogate, NULs kept."},
-    [STRING_LENGTH] = {"length", CLR_INTEGER, 0, 0, "UTF-16 units."},
-    [STRING_SIZE] = {"size", CLR_INTEGER, 0, 0, "Bytes that the object takes from its heap."},
-    [STRING_CONTENT_HASH] = {"content_hash", CLR_INTEGER, 0, 0,
-                             "64-bit FNV-1a of the UTF-16LE bytes, signed: equal between dumps."},
-    [STRING_COLUMNS] = {0},
+    [STRING_OBJECT] = CLR_COLUMN("object", CLR_BY_TABLE(CLR_INTEGER), "The object.",
+                                 .flags = CLR_KEY, .refers_to = "objects.address"),
+    [STRING_VALUE] = CLR_COLUMN("value", CLR_BY_TABLE(CLR_TEXT),
+                                "Its text as UTF-8: U+FFFD for a lone surrogate, NULs kept."),
+    [STRING_LENGTH] = CLR_COLUMN("length", CLR_BY_TABLE(CLR_INTEGER), "UTF-16 units."),
+    [STRING_SIZE] =
+        CLR_COLUMN("size", CLR_BY_TABLE(CLR_INTEGER), "Bytes that the object takes from its heap."),
+    [STRING_CONTENT_HASH] =
+        CLR_COLUMN("content_hash", CLR_BY_TABLE(CLR_INTEGER),
+                   "64-bit FNV-1a of the UTF-16LE bytes, signed: equal between dumps."),
+    [STRING_COLUMNS] = CLR_END,
 };
 
 enum { STRINGS_BY_OBJECT, STRINGS_SCAN };
@@ -604,23 +575,14 @@ static enum clr_status string_column(struct clr_cursor *base, int column, sqlite
     return CLR_OK;
 }
 
-static double all_strings(const struct clr_dump *dump)
-{
-    return clr_rows_objects(dump) / 8;
-}
-
 static const struct clr_path string_paths[] = {
-    [STRINGS_BY_OBJECT] = {.name = "object=",
-                           .key = {{STRING_OBJECT, CLR_EQ}},
+    [STRINGS_BY_OBJECT] = {.key = {{STRING_OBJECT, CLR_EQ}},
                            .order = STRING_OBJECT,
                            .reversible = true,
                            .unique = true,
-                           .rows = clr_rows_one},
-    [STRINGS_SCAN] = {.name = "scan",
-                      .order = STRING_OBJECT,
-                      .reversible = true,
-                      .rows = all_strings},
-    {0},
+                           .rows = 1},
+    [STRINGS_SCAN] = {.order = STRING_OBJECT, .reversible = true, .per_object = 1.0 / 8},
+    CLR_PATHS_END,
 };
 
 const struct clr_table clr_table_strings = {
@@ -628,7 +590,7 @@ const struct clr_table clr_table_strings = {
     .doc = "All strings on the heap, dead ones too.",
     .columns = string_columns,
     .paths = string_paths,
-    .needs = WALKED,
+    .needs = CLR_PART_INDEX,
     .contract = CLR_CONTRACT_OBJECT,
     .cursor_size = sizeof(struct string_cursor),
     .start = start_strings,

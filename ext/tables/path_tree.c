@@ -8,11 +8,6 @@
 #include "inspect/pathtree.h"
 #include "results.h"
 
-enum {
-    REACHED = CLR_PART_RUNTIME | CLR_PART_GC | CLR_PART_INDEX | CLR_PART_HANDLES | CLR_PART_REFS |
-              CLR_PART_ROOTS | CLR_PART_REACH,
-};
-
 enum tree_column {
     TREE_ID,
     TREE_PARENT,
@@ -31,21 +26,30 @@ enum tree_column {
 };
 
 static const struct clr_column tree_columns[] = {
-    [TREE_ID] = {"id", CLR_INTEGER, CLR_KEY, 0, "Number of the node, from 0."},
-    [TREE_PARENT] = {"parent", CLR_INTEGER, 0, 0, "path_tree.id; NULL at the top."},
-    [TREE_DEPTH] = {"depth", CLR_INTEGER, 0, 0, "Steps from the top, which is 0."},
-    [TREE_PATH] = {"path", CLR_TEXT, 0, 0, "The whole path as one text."},
-    [TREE_ROOT_KIND] = {"root_kind", CLR_TEXT, 0, 0, "roots.kind of the path's root."},
-    [TREE_ROOT_NAME] = {"root_name", CLR_TEXT, 0, 0, "roots.name of the path's root."},
-    [TREE_FIELD] = {"field", CLR_TEXT, 0, 0, "Field that leads here; NULL at the top."},
-    [TREE_TYPE] = {"type", CLR_INTEGER, 0, 0, "types.address of its objects."},
-    [TREE_TYPE_NAME] = {"type_name", CLR_TEXT, 0, 0, "Name of that type."},
-    [TREE_OBJECT_COUNT] = {"object_count", CLR_INTEGER, 0, 0,
-                           "Objects whose shortest path this is, repeated steps folded."},
-    [TREE_SIZE] = {"size", CLR_INTEGER, 0, 0, "Bytes of these objects."},
-    [TREE_TOTAL_SIZE] = {"total_size", CLR_INTEGER, 0, 0, "Bytes with all nodes below."},
-    [TREE_SAMPLE] = {"sample", CLR_INTEGER, 0, 0, "objects.address of one of them."},
-    [TREE_COLUMNS] = {0},
+    [TREE_ID] = CLR_COLUMN("id", CLR_BY_TABLE(CLR_INTEGER), "Number of the node, from 0.",
+                           .flags = CLR_KEY),
+    [TREE_PARENT] = CLR_COLUMN("parent", CLR_BY_TABLE(CLR_INTEGER), "The node; NULL at the top.",
+                               .refers_to = "path_tree.id"),
+    [TREE_DEPTH] =
+        CLR_COLUMN("depth", CLR_BY_TABLE(CLR_INTEGER), "Steps from the top, which is 0."),
+    [TREE_PATH] = CLR_COLUMN("path", CLR_BY_TABLE(CLR_TEXT), "The whole path as one text."),
+    [TREE_ROOT_KIND] =
+        CLR_COLUMN("root_kind", CLR_BY_TABLE(CLR_TEXT), "roots.kind of the path's root."),
+    [TREE_ROOT_NAME] =
+        CLR_COLUMN("root_name", CLR_BY_TABLE(CLR_TEXT), "roots.name of the path's root."),
+    [TREE_FIELD] =
+        CLR_COLUMN("field", CLR_BY_TABLE(CLR_TEXT), "Field that leads here; NULL at the top."),
+    [TREE_TYPE] = CLR_COLUMN("type", CLR_BY_TABLE(CLR_INTEGER), "The type of its objects.",
+                             .refers_to = "types.address"),
+    [TREE_TYPE_NAME] = CLR_COLUMN("type_name", CLR_BY_TABLE(CLR_TEXT), "Name of that type."),
+    [TREE_OBJECT_COUNT] = CLR_COLUMN("object_count", CLR_BY_TABLE(CLR_INTEGER),
+                                     "Objects whose shortest path this is, repeated steps folded."),
+    [TREE_SIZE] = CLR_COLUMN("size", CLR_BY_TABLE(CLR_INTEGER), "Bytes of these objects."),
+    [TREE_TOTAL_SIZE] =
+        CLR_COLUMN("total_size", CLR_BY_TABLE(CLR_INTEGER), "Bytes with all nodes below."),
+    [TREE_SAMPLE] = CLR_COLUMN("sample", CLR_BY_TABLE(CLR_INTEGER), "One of its objects.",
+                               .refers_to = "objects.address"),
+    [TREE_COLUMNS] = CLR_END,
 };
 
 enum { TREE_BY_ID, TREE_BY_PARENT, TREE_BY_PATH, TREE_SCAN };
@@ -187,18 +191,15 @@ static enum clr_status tree_column(struct clr_cursor *base, int column, sqlite3_
 }
 
 static const struct clr_path tree_paths[] = {
-    [TREE_BY_ID] = {.name = "id=",
-                    .key = {{TREE_ID, CLR_EQ}},
+    [TREE_BY_ID] = {.key = {{TREE_ID, CLR_EQ}},
                     .order = TREE_ID,
                     .reversible = true,
                     .unique = true,
-                    .rows = clr_rows_one},
-    [TREE_BY_PARENT] =
-        {.name = "parent=", .key = {{TREE_PARENT, CLR_EQ}}, .order = TREE_ID, .rows = clr_rows_few},
-    [TREE_BY_PATH] =
-        {.name = "path=", .key = {{TREE_PATH, CLR_EQ}}, .order = -1, .rows = clr_rows_one},
-    [TREE_SCAN] = {.name = "scan", .order = TREE_ID, .reversible = true, .rows = clr_rows_types},
-    {0},
+                    .rows = 1},
+    [TREE_BY_PARENT] = {.key = {{TREE_PARENT, CLR_EQ}}, .order = TREE_ID, .rows = 20},
+    [TREE_BY_PATH] = {.key = {{TREE_PATH, CLR_EQ}}, .order = -1, .rows = 1},
+    [TREE_SCAN] = {.order = TREE_ID, .reversible = true, .rows = 3000},
+    CLR_PATHS_END,
 };
 
 const struct clr_table clr_table_path_tree = {
@@ -207,7 +208,7 @@ const struct clr_table clr_table_path_tree = {
            "repeats along a path is folded into its first node.",
     .columns = tree_columns,
     .paths = tree_paths,
-    .needs = REACHED,
+    .needs = CLR_PART_REACH,
     .contract = CLR_CONTRACT_GC,
     .cursor_size = sizeof(struct tree_cursor),
     .start = start_tree,

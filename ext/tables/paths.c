@@ -13,11 +13,6 @@
 #include "inspect/fieldpath.h"
 #include "results.h"
 
-enum {
-    REFFED = CLR_PART_RUNTIME | CLR_PART_GC | CLR_PART_INDEX | CLR_PART_HANDLES | CLR_PART_REFS,
-    REACHED = REFFED | CLR_PART_ROOTS | CLR_PART_REACH,
-};
-
 /* The argument as an object's number. */
 static enum clr_status object_argument(const struct clr_cursor *cursor,
                                        const struct clr_query *query, uint32_t *number,
@@ -61,22 +56,29 @@ enum path_column {
 };
 
 static const struct clr_column path_columns[] = {
-    [PATH_OF_OBJECT] = {"of_object", CLR_INTEGER, CLR_KEY | CLR_ARG | CLR_REQUIRED, 0,
-                        "Argument: objects.address of the object asked about."},
-    [PATH_MAX_PATHS] = {"max_paths", CLR_INTEGER, CLR_ARG, 0,
-                        "Argument: how many paths, each from another root; 1 if not given."},
-    [PATH_PATH] = {"path", CLR_INTEGER, CLR_KEY, 0, "Number of the path, from 0; shortest first."},
-    [PATH_HOP] = {"hop", CLR_INTEGER, CLR_KEY, 0, "Number of the step, from 0 at the root."},
-    [PATH_OBJECT] = {"object", CLR_INTEGER, 0, 0, "objects.address."},
-    [PATH_TYPE_NAME] = {"type_name", CLR_TEXT, 0, 0, "Name of the object's type."},
-    [PATH_FIELD] = {"field", CLR_TEXT, 0, 0,
-                    "Field of the object before that leads here, an array's element with its "
-                    "number; NULL at hop 0."},
-    [PATH_ROOT_KIND] = {"root_kind", CLR_TEXT, 0, 0, "At hop 0: roots.kind."},
-    [PATH_ROOT_NAME] = {"root_name", CLR_TEXT, 0, 0, "At hop 0: roots.name."},
-    [PATH_RETAINED_SIZE] = {"retained_size", CLR_INTEGER, 0, REACHED | CLR_PART_DOMINATORS,
-                            "Bytes that would be free if this object went away."},
-    [PATH_COLUMNS] = {0},
+    [PATH_OF_OBJECT] =
+        CLR_COLUMN("of_object", CLR_BY_TABLE(CLR_INTEGER), "Argument: the object asked about.",
+                   .flags = CLR_KEY | CLR_ARG | CLR_REQUIRED, .refers_to = "objects.address"),
+    [PATH_MAX_PATHS] = CLR_COLUMN(
+        "max_paths", CLR_BY_TABLE(CLR_INTEGER),
+        "Argument: how many paths, each from another root; 1 if not given.", .flags = CLR_ARG),
+    [PATH_PATH] = CLR_COLUMN("path", CLR_BY_TABLE(CLR_INTEGER),
+                             "Number of the path, from 0; shortest first.", .flags = CLR_KEY),
+    [PATH_HOP] = CLR_COLUMN("hop", CLR_BY_TABLE(CLR_INTEGER),
+                            "Number of the step, from 0 at the root.", .flags = CLR_KEY),
+    [PATH_OBJECT] = CLR_COLUMN("object", CLR_BY_TABLE(CLR_INTEGER), "The object.",
+                               .refers_to = "objects.address"),
+    [PATH_TYPE_NAME] =
+        CLR_COLUMN("type_name", CLR_BY_TABLE(CLR_TEXT), "Name of the object's type."),
+    [PATH_FIELD] = CLR_COLUMN("field", CLR_BY_TABLE(CLR_TEXT),
+                              "Field of the object before that leads here, an array's element with "
+                              "its number; NULL at hop 0."),
+    [PATH_ROOT_KIND] = CLR_COLUMN("root_kind", CLR_BY_TABLE(CLR_TEXT), "At hop 0: roots.kind."),
+    [PATH_ROOT_NAME] = CLR_COLUMN("root_name", CLR_BY_TABLE(CLR_TEXT), "At hop 0: roots.name."),
+    [PATH_RETAINED_SIZE] = CLR_COLUMN("retained_size", CLR_BY_TABLE(CLR_INTEGER),
+                                      "Bytes that would be free if this object went away.",
+                                      .needs = CLR_PART_DOMINATORS),
+    [PATH_COLUMNS] = CLR_END,
 };
 
 struct path_cursor {
@@ -197,11 +199,8 @@ static enum clr_status path_column(struct clr_cursor *base, int column, sqlite3_
 }
 
 static const struct clr_path path_paths[] = {
-    {.name = "of_object=",
-     .key = {{PATH_OF_OBJECT, CLR_EQ}, {PATH_MAX_PATHS, CLR_EQ}},
-     .order = -1,
-     .rows = clr_rows_few},
-    {0},
+    {.key = {{PATH_OF_OBJECT, CLR_EQ}, {PATH_MAX_PATHS, CLR_EQ}}, .order = -1, .rows = 20},
+    CLR_PATHS_END,
 };
 
 const struct clr_table clr_table_path_to_root = {
@@ -210,7 +209,7 @@ const struct clr_table clr_table_path_to_root = {
            "step; shortest first, weak handles excluded.",
     .columns = path_columns,
     .paths = path_paths,
-    .needs = REACHED,
+    .needs = CLR_PART_REACH,
     .contract = CLR_CONTRACT_GC,
     .cursor_size = sizeof(struct path_cursor),
     .start = start_paths,
@@ -231,13 +230,18 @@ enum member_column {
 };
 
 static const struct clr_column member_columns[] = {
-    [MEMBER_OF_OBJECT] = {"of_object", CLR_INTEGER, CLR_KEY | CLR_ARG | CLR_REQUIRED, 0,
-                          "Argument: objects.address of the object to start from."},
-    [MEMBER_OBJECT] = {"object", CLR_INTEGER, CLR_KEY, 0, "objects.address; the start first."},
-    [MEMBER_TYPE] = {"type", CLR_INTEGER, 0, 0, "types.address."},
-    [MEMBER_SIZE] = {"size", CLR_INTEGER, 0, 0, "Bytes of the object itself."},
-    [MEMBER_DEPTH] = {"depth", CLR_INTEGER, 0, 0, "Steps from the start, which is 0."},
-    [MEMBER_COLUMNS] = {0},
+    [MEMBER_OF_OBJECT] =
+        CLR_COLUMN("of_object", CLR_BY_TABLE(CLR_INTEGER), "Argument: the object to start from.",
+                   .flags = CLR_KEY | CLR_ARG | CLR_REQUIRED, .refers_to = "objects.address"),
+    [MEMBER_OBJECT] =
+        CLR_COLUMN("object", CLR_BY_TABLE(CLR_INTEGER), "The object; the start first.",
+                   .flags = CLR_KEY, .refers_to = "objects.address"),
+    [MEMBER_TYPE] =
+        CLR_COLUMN("type", CLR_BY_TABLE(CLR_INTEGER), "The type.", .refers_to = "types.address"),
+    [MEMBER_SIZE] = CLR_COLUMN("size", CLR_BY_TABLE(CLR_INTEGER), "Bytes of the object itself."),
+    [MEMBER_DEPTH] =
+        CLR_COLUMN("depth", CLR_BY_TABLE(CLR_INTEGER), "Steps from the start, which is 0."),
+    [MEMBER_COLUMNS] = CLR_END,
 };
 
 struct member {
@@ -361,11 +365,8 @@ static enum clr_status member_column(struct clr_cursor *base, int column, sqlite
 }
 
 static const struct clr_path member_paths[] = {
-    {.name = "of_object=",
-     .key = {{MEMBER_OF_OBJECT, CLR_EQ}},
-     .order = -1,
-     .rows = clr_rows_hundreds},
-    {0},
+    {.key = {{MEMBER_OF_OBJECT, CLR_EQ}}, .order = -1, .rows = 500},
+    CLR_PATHS_END,
 };
 
 const struct clr_table clr_table_reachable_from = {
@@ -373,7 +374,7 @@ const struct clr_table clr_table_reachable_from = {
     .doc = "Table function: the object and everything that references lead to from it.",
     .columns = member_columns,
     .paths = member_paths,
-    .needs = REFFED,
+    .needs = CLR_PART_REFS,
     .contract = CLR_CONTRACT_GC,
     .cursor_size = sizeof(struct member_cursor),
     .start = start_reachable,
@@ -388,7 +389,7 @@ const struct clr_table clr_table_retained_by = {
            "dominators.",
     .columns = member_columns,
     .paths = member_paths,
-    .needs = REACHED | CLR_PART_DOMINATORS | CLR_PART_DOMINATED,
+    .needs = CLR_PART_REACH | CLR_PART_DOMINATED,
     .contract = CLR_CONTRACT_GC,
     .cursor_size = sizeof(struct member_cursor),
     .start = start_retained,

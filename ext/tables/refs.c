@@ -11,10 +11,6 @@
 #include "inspect/fieldpath.h"
 #include "results.h"
 
-enum {
-    REFFED = CLR_PART_RUNTIME | CLR_PART_GC | CLR_PART_INDEX | CLR_PART_HANDLES | CLR_PART_REFS,
-};
-
 enum ref_column {
     REF_ADDRESS,
     REF_SOURCE,
@@ -27,22 +23,28 @@ enum ref_column {
 };
 
 static const struct clr_column ref_columns[] = {
-    [REF_ADDRESS] = {"address", CLR_INTEGER, CLR_KEY, 0,
-                     "Address of the slot; of a dependent edge the handle's secondary slot, of a "
-                     "loader_allocator edge the source's own."},
-    [REF_SOURCE] = {"source", CLR_INTEGER, 0, 0, "objects.address of the object that refers."},
-    [REF_TARGET] = {"target", CLR_INTEGER, 0, 0,
-                    "objects.address of the object referred to; looking it up builds the reverse "
-                    "graph once."},
-    [REF_OFFSET] = {"offset", CLR_INTEGER, 0, 0,
-                    "Bytes from the byte after the MethodTable pointer to the slot; NULL for edges "
-                    "without a slot in the object."},
-    [REF_KIND] = {"kind", CLR_TEXT, 0, 0, "member, element, dependent or loader_allocator."},
-    [REF_FIELD] = {"field", CLR_TEXT, 0, 0,
-                   "Path of the field, such as Next, Bread.First, [].Value; NULL if it has none."},
-    [REF_ELEMENT] = {"element", CLR_INTEGER, 0, 0,
-                     "Number of the array's element, from 0; NULL if the source is no array."},
-    [REF_COLUMNS] = {0},
+    [REF_ADDRESS] = CLR_COLUMN("address", CLR_BY_TABLE(CLR_INTEGER),
+                               "Address of the slot; of a dependent edge the handle's secondary "
+                               "slot, of a loader_allocator edge the source's own.",
+                               .flags = CLR_KEY),
+    [REF_SOURCE] = CLR_COLUMN("source", CLR_BY_TABLE(CLR_INTEGER), "The object that refers.",
+                              .refers_to = "objects.address"),
+    [REF_TARGET] =
+        CLR_COLUMN("target", CLR_BY_TABLE(CLR_INTEGER),
+                   "The object referred to; looking it up builds the reverse graph once.",
+                   .refers_to = "objects.address"),
+    [REF_OFFSET] = CLR_COLUMN("offset", CLR_BY_TABLE(CLR_INTEGER),
+                              "Bytes from the byte after the MethodTable pointer to the slot; NULL "
+                              "for edges without a slot in the object."),
+    [REF_KIND] = CLR_COLUMN("kind", CLR_BY_TABLE(CLR_TEXT),
+                            "member, element, dependent or loader_allocator."),
+    [REF_FIELD] =
+        CLR_COLUMN("field", CLR_BY_TABLE(CLR_TEXT),
+                   "Path of the field, such as Next, Bread.First, [].Value; NULL if it has none."),
+    [REF_ELEMENT] =
+        CLR_COLUMN("element", CLR_BY_TABLE(CLR_INTEGER),
+                   "Number of the array's element, from 0; NULL if the source is no array."),
+    [REF_COLUMNS] = CLR_END,
 };
 
 enum { REFS_BY_ADDRESS, REFS_BY_SOURCE, REFS_BY_TARGET, REFS_SCAN };
@@ -151,40 +153,15 @@ static enum clr_status ref_column(struct clr_cursor *base, int column, sqlite3_c
     return CLR_OK;
 }
 
-static double all_refs(const struct clr_dump *dump)
-{
-    return clr_rows_objects(dump) * 1.5;
-}
-
-static double refs_of_a_source(const struct clr_dump *dump)
-{
-    (void)dump;
-    return 4;
-}
-
-static double refs_to_a_target(const struct clr_dump *dump)
-{
-    (void)dump;
-    return 3;
-}
-
 static const struct clr_path ref_paths[] = {
-    [REFS_BY_ADDRESS] = {.name = "address=",
-                         .key = {{REF_ADDRESS, CLR_EQ}},
-                         .order = -1,
-                         .unique = true,
-                         .rows = clr_rows_one},
-    [REFS_BY_SOURCE] = {.name = "source=",
-                        .key = {{REF_SOURCE, CLR_EQ}},
-                        .order = REF_SOURCE,
-                        .rows = refs_of_a_source},
-    [REFS_BY_TARGET] = {.name = "target=",
-                        .key = {{REF_TARGET, CLR_EQ}},
+    [REFS_BY_ADDRESS] = {.key = {{REF_ADDRESS, CLR_EQ}}, .order = -1, .unique = true, .rows = 1},
+    [REFS_BY_SOURCE] = {.key = {{REF_SOURCE, CLR_EQ}}, .order = REF_SOURCE, .rows = 4},
+    [REFS_BY_TARGET] = {.key = {{REF_TARGET, CLR_EQ}},
                         .order = -1,
-                        .needs = REFFED | CLR_PART_REVERSE,
-                        .rows = refs_to_a_target},
-    [REFS_SCAN] = {.name = "scan", .order = REF_SOURCE, .rows = all_refs},
-    {0},
+                        .needs = CLR_PART_REVERSE,
+                        .rows = 3},
+    [REFS_SCAN] = {.order = REF_SOURCE, .per_object = 1.5},
+    CLR_PATHS_END,
 };
 
 const struct clr_table clr_table_refs = {
@@ -193,7 +170,7 @@ const struct clr_table clr_table_refs = {
            "objects too.",
     .columns = ref_columns,
     .paths = ref_paths,
-    .needs = REFFED,
+    .needs = CLR_PART_REFS,
     .contract = CLR_CONTRACT_GC,
     .cursor_size = sizeof(struct ref_cursor),
     .start = start_refs,

@@ -17,8 +17,6 @@
 #include "results.h"
 #include "runtime/statics.h"
 
-enum { WALKED = CLR_PART_RUNTIME | CLR_PART_GC | CLR_PART_INDEX };
-
 enum static_column {
     STATIC_TYPE,
     STATIC_TOKEN,
@@ -34,26 +32,36 @@ enum static_column {
 };
 
 static const struct clr_column static_columns[] = {
-    [STATIC_TYPE] = {"type", CLR_INTEGER, CLR_KEY, 0, "types.address of the declaring type."},
-    [STATIC_TOKEN] = {"token", CLR_INTEGER, CLR_KEY, 0, "FieldDef token: fields.token."},
-    [STATIC_NAME] = {"name", CLR_TEXT, 0, 0, "Its name."},
-    [STATIC_STORAGE] = {"storage", CLR_TEXT, 0, 0, "static, thread_static or rva (in the image)."},
-    [STATIC_THREAD] = {"thread", CLR_INTEGER, 0, 0,
-                       "threads.address whose value it is; NULL unless storage is thread_static."},
-    [STATIC_ADDRESS] = {"address", CLR_INTEGER, 0, 0,
-                        "Address of the slot or value; NULL without storage."},
-    [STATIC_OBJECT] = {"object", CLR_INTEGER, 0, 0,
-                       "objects.address that the slot holds; of a struct its box. NULL for "
-                       "primitives."},
-    [STATIC_VALUE] = {"value", CLR_ANY, 0, 0,
-                      "Its value as in field_values; NULL for references other than strings, and "
-                      "for structs with fields of their own: field_values of object."},
-    [STATIC_IS_INITIALIZED] = {"is_initialized", CLR_INTEGER, 0, 0,
-                               "1: it has storage; the type's constructor may still run."},
+    [STATIC_TYPE] = CLR_COLUMN("type", CLR_BY_TABLE(CLR_INTEGER), "The declaring type.",
+                               .flags = CLR_KEY, .refers_to = "types.address"),
+    [STATIC_TOKEN] = CLR_COLUMN("token", CLR_BY_TABLE(CLR_INTEGER), "FieldDef token.",
+                                .refers_to = "fields.token", .flags = CLR_KEY),
+    [STATIC_NAME] = CLR_COLUMN("name", CLR_BY_TABLE(CLR_TEXT), "Its name."),
+    [STATIC_STORAGE] = CLR_COLUMN("storage", CLR_BY_TABLE(CLR_TEXT),
+                                  "static, thread_static or rva (in the image)."),
+    [STATIC_THREAD] =
+        CLR_COLUMN("thread", CLR_BY_TABLE(CLR_INTEGER),
+                   "The thread whose value it is; NULL unless storage is thread_static.",
+                   .refers_to = "threads.address"),
+    [STATIC_ADDRESS] = CLR_COLUMN("address", CLR_BY_TABLE(CLR_INTEGER),
+                                  "Address of the slot or value; NULL without storage."),
+    [STATIC_OBJECT] =
+        CLR_COLUMN("object", CLR_BY_TABLE(CLR_INTEGER),
+                   "The object that the slot holds; of a struct its box. NULL for primitives.",
+                   .refers_to = "objects.address"),
+    [STATIC_VALUE] =
+        CLR_COLUMN("value", CLR_BY_TABLE(CLR_ANY),
+                   "Its value as in field_values; NULL for references other than strings, and for "
+                   "structs with fields of their own: field_values of object."),
+    [STATIC_IS_INITIALIZED] =
+        CLR_COLUMN("is_initialized", CLR_BY_TABLE(CLR_INTEGER),
+                   "1: it has storage; the type's constructor may still run."),
     /* A key is never NULL, as `thread` is for most. */
-    [STATIC_ROW] = {"row", CLR_INTEGER, CLR_KEY | CLR_HIDDEN, 0,
-                    "With type and token the key: the number of the thread, 0 for others."},
-    [STATIC_COLUMNS] = {0},
+    [STATIC_ROW] =
+        CLR_COLUMN("row", CLR_BY_TABLE(CLR_INTEGER),
+                   "With type and token the key: the number of the thread, 0 for others.",
+                   .flags = CLR_KEY | CLR_HIDDEN),
+    [STATIC_COLUMNS] = CLR_END,
 };
 
 enum { STATICS_BY_TYPE, STATICS_BY_OBJECT, STATICS_SCAN };
@@ -347,28 +355,11 @@ static enum clr_status static_column(struct clr_cursor *base, int column, sqlite
     return CLR_OK;
 }
 
-static double all_statics(const struct clr_dump *dump)
-{
-    return clr_rows_types(dump) * 3;
-}
-
-static double statics_of_an_object(const struct clr_dump *dump)
-{
-    (void)dump;
-    return 2;
-}
-
 static const struct clr_path static_paths[] = {
-    [STATICS_BY_TYPE] = {.name = "type=",
-                         .key = {{STATIC_TYPE, CLR_EQ}},
-                         .order = STATIC_TYPE,
-                         .rows = clr_rows_few},
-    [STATICS_BY_OBJECT] = {.name = "object=",
-                           .key = {{STATIC_OBJECT, CLR_EQ}},
-                           .order = -1,
-                           .rows = statics_of_an_object},
-    [STATICS_SCAN] = {.name = "scan", .order = STATIC_TYPE, .rows = all_statics},
-    {0},
+    [STATICS_BY_TYPE] = {.key = {{STATIC_TYPE, CLR_EQ}}, .order = STATIC_TYPE, .rows = 20},
+    [STATICS_BY_OBJECT] = {.key = {{STATIC_OBJECT, CLR_EQ}}, .order = -1, .rows = 2},
+    [STATICS_SCAN] = {.order = STATIC_TYPE, .rows = 9000},
+    CLR_PATHS_END,
 };
 
 const struct clr_table clr_table_statics = {
@@ -376,7 +367,7 @@ const struct clr_table clr_table_statics = {
     .doc = "Static fields and their values; thread statics for each thread.",
     .columns = static_columns,
     .paths = static_paths,
-    .needs = WALKED,
+    .needs = CLR_PART_INDEX,
     .contract = CLR_CONTRACT_TYPES,
     .cursor_size = sizeof(struct static_cursor),
     .start = start_statics,

@@ -18,15 +18,17 @@ enum super_column {
 };
 
 static const struct clr_column super_columns[] = {
-    [SUPER_TYPE] = {"type", CLR_INTEGER, CLR_KEY, 0, "types.address."},
-    [SUPER_SUPERTYPE] = {"supertype", CLR_INTEGER, CLR_KEY, 0,
-                         "types.address of the type itself, a base type or an interface."},
-    [SUPER_DISTANCE] =
-        {"distance", CLR_INTEGER, 0, 0,
-         "0 for the type itself, steps to a base type, and for an interface one more "
-         "than to the type that brings it."},
-    [SUPER_IS_INTERFACE] = {"is_interface", CLR_INTEGER, 0, 0, "1: supertype is an interface."},
-    [SUPER_COLUMNS] = {0},
+    [SUPER_TYPE] = CLR_COLUMN("type", CLR_BY_TABLE(CLR_INTEGER), "The type.", .flags = CLR_KEY,
+                              .refers_to = "types.address"),
+    [SUPER_SUPERTYPE] = CLR_COLUMN("supertype", CLR_BY_TABLE(CLR_INTEGER),
+                                   "The type itself, a base type or an interface.",
+                                   .flags = CLR_KEY, .refers_to = "types.address"),
+    [SUPER_DISTANCE] = CLR_COLUMN("distance", CLR_BY_TABLE(CLR_INTEGER),
+                                  "0 for the type itself, steps to a base type, and for an "
+                                  "interface one more than to the type that brings it."),
+    [SUPER_IS_INTERFACE] =
+        CLR_COLUMN("is_interface", CLR_BY_TABLE(CLR_INTEGER), "1: supertype is an interface."),
+    [SUPER_COLUMNS] = CLR_END,
 };
 
 struct super {
@@ -245,39 +247,22 @@ static enum clr_status super_column(struct clr_cursor *base, int column, sqlite3
     return CLR_OK;
 }
 
-static double supertypes_of_a_type(const struct clr_dump *dump)
-{
-    (void)dump;
-    return 10;
-}
-
-static double all_supertypes(const struct clr_dump *dump)
-{
-    return clr_rows_types(dump) * supertypes_of_a_type(dump);
-}
-
 static const struct clr_path super_paths[] = {
-    [SUPERS_BY_BOTH] = {.name = "type=,supertype=",
-                        .key = {{SUPER_TYPE, CLR_EQ}, {SUPER_SUPERTYPE, CLR_EQ}},
+    [SUPERS_BY_BOTH] = {.key = {{SUPER_TYPE, CLR_EQ}, {SUPER_SUPERTYPE, CLR_EQ}},
                         .order = SUPER_TYPE,
                         .reversible = true,
                         .unique = true,
-                        .rows = clr_rows_one},
-    [SUPERS_BY_TYPE] = {.name = "type=",
-                        .key = {{SUPER_TYPE, CLR_EQ}},
+                        .rows = 1},
+    [SUPERS_BY_TYPE] = {.key = {{SUPER_TYPE, CLR_EQ}},
                         .order = SUPER_TYPE,
                         .reversible = true,
-                        .rows = supertypes_of_a_type},
-    [SUPERS_BY_SUPERTYPE] = {.name = "supertype=",
-                             .key = {{SUPER_SUPERTYPE, CLR_EQ}},
+                        .rows = 10},
+    [SUPERS_BY_SUPERTYPE] = {.key = {{SUPER_SUPERTYPE, CLR_EQ}},
                              .order = SUPER_TYPE,
                              .needs = CLR_PART_RUNTIME,
-                             .rows = clr_rows_few},
-    [SUPERS_SCAN] = {.name = "scan",
-                     .order = SUPER_TYPE,
-                     .needs = CLR_PART_RUNTIME,
-                     .rows = all_supertypes},
-    {0},
+                             .rows = 20},
+    [SUPERS_SCAN] = {.order = SUPER_TYPE, .needs = CLR_PART_RUNTIME, .rows = 30000},
+    CLR_PATHS_END,
 };
 
 const struct clr_table clr_table_supertypes = {

@@ -11,11 +11,6 @@
 #include "results.h"
 #include "runtime/types.h"
 
-enum {
-    WALKED = CLR_PART_RUNTIME | CLR_PART_GC | CLR_PART_INDEX,
-    REACHED = WALKED | CLR_PART_HANDLES | CLR_PART_REFS | CLR_PART_ROOTS | CLR_PART_REACH,
-};
-
 /* --- types ----------------------------------------------------------------------------------- */
 
 enum type_column {
@@ -40,31 +35,44 @@ enum type_column {
 };
 
 static const struct clr_column type_columns[] = {
-    [TYPE_ADDRESS] = {"address", CLR_INTEGER, CLR_KEY, 0, "Address of the MethodTable."},
-    [TYPE_NAME] = {"name", CLR_TEXT, 0, 0,
-                   "Name as in C#, with namespace and type arguments; never NULL."},
-    [TYPE_NAMESPACE] = {"namespace", CLR_TEXT, 0, 0, "Namespace of the outermost type."},
-    [TYPE_MODULE] = {"module", CLR_INTEGER, 0, 0, "modules.address of the module that defines it."},
-    [TYPE_TOKEN] = {"token", CLR_INTEGER, 0, 0, "TypeDef token; NULL for arrays."},
-    [TYPE_KIND] = {"kind", CLR_TEXT, 0, 0,
-                   "class, struct, enum, interface, delegate, array, szarray, string or free."},
-    [TYPE_PARENT] = {"parent", CLR_INTEGER, 0, 0, "types.address of the base type; NULL if none."},
-    [TYPE_ELEMENT_TYPE] = {"element_type", CLR_INTEGER, 0, 0,
-                           "types.address of an array's elements; NULL for arrays of pointers."},
-    [TYPE_RANK] = {"rank", CLR_INTEGER, 0, 0, "Number of an array's dimensions."},
-    [TYPE_BASE_SIZE] = {"base_size", CLR_INTEGER, 0, 0, "Bytes of an object without elements."},
-    [TYPE_COMPONENT_SIZE] = {"component_size", CLR_INTEGER, 0, 0,
-                             "Bytes of an element of an array or a character of a string, else 0."},
-    [TYPE_CONTAINS_REFERENCES] = {"contains_references", CLR_INTEGER, 0, 0,
-                                  "1: objects hold references."},
-    [TYPE_HAS_FINALIZER] = {"has_finalizer", CLR_INTEGER, 0, 0, "1: objects are finalized."},
-    [TYPE_IS_GENERIC] = {"is_generic", CLR_INTEGER, 0, 0, "1: a generic type or an instantiation."},
-    [TYPE_IS_COLLECTIBLE] = {"is_collectible", CLR_INTEGER, 0, 0, "1: can be unloaded."},
-    [TYPE_GENERIC_DEFINITION] = {"generic_definition", CLR_INTEGER, 0, 0,
-                                 "types.address of the open generic type, if it is loaded."},
-    [TYPE_LOADER_ALLOCATOR] = {"loader_allocator", CLR_INTEGER, 0, 0,
-                               "Native address of a collectible type's LoaderAllocator."},
-    [TYPE_COLUMNS] = {0},
+    [TYPE_ADDRESS] = CLR_COLUMN("address", CLR_BY_TABLE(CLR_INTEGER), "Address of the MethodTable.",
+                                .flags = CLR_KEY),
+    [TYPE_NAME] = CLR_COLUMN("name", CLR_BY_TABLE(CLR_TEXT),
+                             "Name as in C#, with namespace and type arguments; never NULL."),
+    [TYPE_NAMESPACE] =
+        CLR_COLUMN("namespace", CLR_BY_TABLE(CLR_TEXT), "Namespace of the outermost type."),
+    [TYPE_MODULE] = CLR_COLUMN("module", CLR_BY_TABLE(CLR_INTEGER), "The module that defines it.",
+                               .refers_to = "modules.address"),
+    [TYPE_TOKEN] =
+        CLR_COLUMN("token", CLR_BY_TABLE(CLR_INTEGER), "TypeDef token; NULL for arrays."),
+    [TYPE_KIND] =
+        CLR_COLUMN("kind", CLR_BY_TABLE(CLR_TEXT),
+                   "class, struct, enum, interface, delegate, array, szarray, string or free."),
+    [TYPE_PARENT] = CLR_COLUMN("parent", CLR_BY_TABLE(CLR_INTEGER), "The base type; NULL if none.",
+                               .refers_to = "types.address"),
+    [TYPE_ELEMENT_TYPE] = CLR_COLUMN("element_type", CLR_BY_TABLE(CLR_INTEGER),
+                                     "An array's elements; NULL for arrays of pointers.",
+                                     .refers_to = "types.address"),
+    [TYPE_RANK] = CLR_COLUMN("rank", CLR_BY_TABLE(CLR_INTEGER), "Number of an array's dimensions."),
+    [TYPE_BASE_SIZE] =
+        CLR_COLUMN("base_size", CLR_BY_TABLE(CLR_INTEGER), "Bytes of an object without elements."),
+    [TYPE_COMPONENT_SIZE] =
+        CLR_COLUMN("component_size", CLR_BY_TABLE(CLR_INTEGER),
+                   "Bytes of an element of an array or a character of a string, else 0."),
+    [TYPE_CONTAINS_REFERENCES] =
+        CLR_COLUMN("contains_references", CLR_BY_TABLE(CLR_INTEGER), "1: objects hold references."),
+    [TYPE_HAS_FINALIZER] =
+        CLR_COLUMN("has_finalizer", CLR_BY_TABLE(CLR_INTEGER), "1: objects are finalized."),
+    [TYPE_IS_GENERIC] = CLR_COLUMN("is_generic", CLR_BY_TABLE(CLR_INTEGER),
+                                   "1: a generic type or an instantiation."),
+    [TYPE_IS_COLLECTIBLE] =
+        CLR_COLUMN("is_collectible", CLR_BY_TABLE(CLR_INTEGER), "1: can be unloaded."),
+    [TYPE_GENERIC_DEFINITION] =
+        CLR_COLUMN("generic_definition", CLR_BY_TABLE(CLR_INTEGER),
+                   "The open generic type, if it is loaded.", .refers_to = "types.address"),
+    [TYPE_LOADER_ALLOCATOR] = CLR_COLUMN("loader_allocator", CLR_BY_TABLE(CLR_INTEGER),
+                                         "Native address of a collectible type's LoaderAllocator."),
+    [TYPE_COLUMNS] = CLR_END,
 };
 
 enum { TYPES_BY_ADDRESS, TYPES_BY_NAME, TYPES_BY_MODULE, TYPES_BY_PARENT, TYPES_SCAN };
@@ -232,43 +240,32 @@ static enum clr_status type_column(struct clr_cursor *base, int column, sqlite3_
     return CLR_OK;
 }
 
-static double types_of_a_name(const struct clr_dump *dump)
-{
-    (void)dump;
-    return 2;
-}
-
 static const struct clr_path type_paths[] = {
-    [TYPES_BY_ADDRESS] = {.name = "address=",
-                          .key = {{TYPE_ADDRESS, CLR_EQ}},
+    [TYPES_BY_ADDRESS] = {.key = {{TYPE_ADDRESS, CLR_EQ}},
                           .order = TYPE_ADDRESS,
                           .reversible = true,
                           .unique = true,
-                          .rows = clr_rows_one},
-    [TYPES_BY_NAME] = {.name = "name=",
-                       .key = {{TYPE_NAME, CLR_EQ}},
+                          .rows = 1},
+    [TYPES_BY_NAME] = {.key = {{TYPE_NAME, CLR_EQ}},
                        .order = TYPE_ADDRESS,
                        .reversible = true,
                        .needs = CLR_PART_RUNTIME,
-                       .rows = types_of_a_name},
-    [TYPES_BY_MODULE] = {.name = "module=",
-                         .key = {{TYPE_MODULE, CLR_EQ}},
+                       .rows = 2},
+    [TYPES_BY_MODULE] = {.key = {{TYPE_MODULE, CLR_EQ}},
                          .order = TYPE_ADDRESS,
                          .reversible = true,
                          .needs = CLR_PART_RUNTIME,
-                         .rows = clr_rows_hundreds},
-    [TYPES_BY_PARENT] = {.name = "parent=",
-                         .key = {{TYPE_PARENT, CLR_EQ}},
+                         .rows = 500},
+    [TYPES_BY_PARENT] = {.key = {{TYPE_PARENT, CLR_EQ}},
                          .order = TYPE_ADDRESS,
                          .reversible = true,
                          .needs = CLR_PART_RUNTIME,
-                         .rows = clr_rows_few},
-    [TYPES_SCAN] = {.name = "scan",
-                    .order = TYPE_ADDRESS,
+                         .rows = 20},
+    [TYPES_SCAN] = {.order = TYPE_ADDRESS,
                     .reversible = true,
                     .needs = CLR_PART_RUNTIME,
-                    .rows = clr_rows_types},
-    {0},
+                    .rows = 3000},
+    CLR_PATHS_END,
 };
 
 const struct clr_table clr_table_types = {
@@ -300,22 +297,30 @@ enum stat_column {
 };
 
 static const struct clr_column stat_columns[] = {
-    [STAT_TYPE] = {"type", CLR_INTEGER, CLR_KEY, 0, "types.address."},
-    [STAT_NAME] = {"name", CLR_TEXT, 0, 0, "Name of the type; Free for free blocks."},
-    [STAT_OBJECT_COUNT] = {"object_count", CLR_INTEGER, 0, 0, "Its objects, dead ones too."},
-    [STAT_TOTAL_SIZE] = {"total_size", CLR_INTEGER, 0, 0, "Bytes of these objects."},
-    [STAT_MIN_SIZE] = {"min_size", CLR_INTEGER, 0, 0,
-                       "Bytes of the smallest; NULL without objects."},
-    [STAT_MAX_SIZE] = {"max_size", CLR_INTEGER, 0, 0,
-                       "Bytes of the largest; NULL without objects."},
-    [STAT_REACHABLE_COUNT] = {"reachable_count", CLR_INTEGER, CLR_HIDDEN, REACHED,
-                              "Objects that references lead to from a root."},
-    [STAT_REACHABLE_SIZE] = {"reachable_size", CLR_INTEGER, CLR_HIDDEN, REACHED, "Bytes of these."},
-    [STAT_RETAINED_SIZE] = {"retained_size", CLR_INTEGER, CLR_HIDDEN,
-                            REACHED | CLR_PART_DOMINATORS | CLR_PART_DOMINATED,
-                            "Bytes that all its objects retain together, each byte once; without "
-                            "what only several of them hold."},
-    [STAT_COLUMNS] = {0},
+    [STAT_TYPE] = CLR_COLUMN("type", CLR_BY_TABLE(CLR_INTEGER), "The type.", .flags = CLR_KEY,
+                             .refers_to = "types.address"),
+    [STAT_NAME] =
+        CLR_COLUMN("name", CLR_BY_TABLE(CLR_TEXT), "Name of the type; Free for free blocks."),
+    [STAT_OBJECT_COUNT] =
+        CLR_COLUMN("object_count", CLR_BY_TABLE(CLR_INTEGER), "Its objects, dead ones too."),
+    [STAT_TOTAL_SIZE] =
+        CLR_COLUMN("total_size", CLR_BY_TABLE(CLR_INTEGER), "Bytes of these objects."),
+    [STAT_MIN_SIZE] = CLR_COLUMN("min_size", CLR_BY_TABLE(CLR_INTEGER),
+                                 "Bytes of the smallest; NULL without objects."),
+    [STAT_MAX_SIZE] = CLR_COLUMN("max_size", CLR_BY_TABLE(CLR_INTEGER),
+                                 "Bytes of the largest; NULL without objects."),
+    [STAT_REACHABLE_COUNT] = CLR_COLUMN("reachable_count", CLR_BY_TABLE(CLR_INTEGER),
+                                        "Objects that references lead to from a root.",
+                                        .flags = CLR_HIDDEN, .needs = CLR_PART_REACH),
+    [STAT_REACHABLE_SIZE] =
+        CLR_COLUMN("reachable_size", CLR_BY_TABLE(CLR_INTEGER), "Bytes of these.",
+                   .flags = CLR_HIDDEN, .needs = CLR_PART_REACH),
+    [STAT_RETAINED_SIZE] =
+        CLR_COLUMN("retained_size", CLR_BY_TABLE(CLR_INTEGER),
+                   "Bytes that all its objects retain together, each byte once; without what only "
+                   "several of them hold.",
+                   .flags = CLR_HIDDEN, .needs = CLR_PART_REACH | CLR_PART_DOMINATED),
+    [STAT_COLUMNS] = CLR_END,
 };
 
 enum { STATS_BY_TYPE, STATS_BY_NAME, STATS_SCAN };
@@ -418,19 +423,14 @@ static enum clr_status stat_column(struct clr_cursor *base, int column, sqlite3_
 }
 
 static const struct clr_path stat_paths[] = {
-    [STATS_BY_TYPE] = {.name = "type=",
-                       .key = {{STAT_TYPE, CLR_EQ}},
+    [STATS_BY_TYPE] = {.key = {{STAT_TYPE, CLR_EQ}},
                        .order = STAT_TYPE,
                        .reversible = true,
                        .unique = true,
-                       .rows = clr_rows_one},
-    [STATS_BY_NAME] =
-        {.name = "name=", .key = {{STAT_NAME, CLR_EQ}}, .order = -1, .rows = types_of_a_name},
-    [STATS_SCAN] = {.name = "scan",
-                    .order = STAT_TYPE,
-                    .reversible = true,
-                    .rows = clr_rows_hundreds},
-    {0},
+                       .rows = 1},
+    [STATS_BY_NAME] = {.key = {{STAT_NAME, CLR_EQ}}, .order = -1, .rows = 2},
+    [STATS_SCAN] = {.order = STAT_TYPE, .reversible = true, .rows = 500},
+    CLR_PATHS_END,
 };
 
 const struct clr_table clr_table_type_stats = {
@@ -438,7 +438,7 @@ const struct clr_table clr_table_type_stats = {
     .doc = "Objects and bytes of each type on the heap, counted by the walk.",
     .columns = stat_columns,
     .paths = stat_paths,
-    .needs = WALKED,
+    .needs = CLR_PART_INDEX,
     .contract = CLR_CONTRACT_TYPES,
     .cursor_size = sizeof(struct stat_cursor),
     .start = start_stats,

@@ -10,8 +10,6 @@
 #include "inspect/leaves.h"
 #include "results.h"
 
-enum { WALKED = CLR_PART_RUNTIME | CLR_PART_GC | CLR_PART_INDEX };
-
 /* --- field_values ------------------------------------------------------------------------------
  */
 
@@ -29,24 +27,27 @@ enum value_column {
 };
 
 static const struct clr_column value_columns[] = {
-    [VALUE_OBJECT] = {"object", CLR_INTEGER, CLR_KEY | CLR_REQUIRED, 0, "objects.address."},
-    [VALUE_ROW] = {"row", CLR_INTEGER, CLR_KEY, 0, "Number of the row, from 0: base types first."},
-    [VALUE_FIELD] =
-        {"field", CLR_TEXT, 0, 0,
-         "Path of the field: Next, Bread.First, Inline[0]; NULL for a boxed date and the "
-         "like, which are one value."},
-    [VALUE_DECLARING_TYPE] = {"declaring_type", CLR_INTEGER, 0, 0,
-                              "types.address that declares the last field of the path."},
-    [VALUE_FIELD_TYPE] = {"field_type", CLR_TEXT, 0, 0, "Name of the field's type."},
-    [VALUE_KIND] = {"kind", CLR_TEXT, 0, 0, "As fields.kind."},
-    [VALUE_VALUE] =
-        {"value", CLR_ANY, 0, 0,
-         "A number, or text: of strings, characters, enums, dates, guids, decimals; NULL "
-         "for other references, and where there is none."},
-    [VALUE_TARGET] = {"target", CLR_INTEGER, 0, 0,
-                      "objects.address that a reference holds, 0 for null; NULL for others."},
-    [VALUE_ADDRESS] = {"address", CLR_INTEGER, 0, 0, "Address of the field."},
-    [VALUE_COLUMNS] = {0},
+    [VALUE_OBJECT] = CLR_COLUMN("object", CLR_BY_TABLE(CLR_INTEGER), "The object.",
+                                .flags = CLR_KEY | CLR_REQUIRED, .refers_to = "objects.address"),
+    [VALUE_ROW] = CLR_COLUMN("row", CLR_BY_TABLE(CLR_INTEGER),
+                             "Number of the row, from 0: base types first.", .flags = CLR_KEY),
+    [VALUE_FIELD] = CLR_COLUMN("field", CLR_BY_TABLE(CLR_TEXT),
+                               "Path of the field: Next, Bread.First, Inline[0]; NULL for a boxed "
+                               "date and the like, which are one value."),
+    [VALUE_DECLARING_TYPE] = CLR_COLUMN("declaring_type", CLR_BY_TABLE(CLR_INTEGER),
+                                        "The type that declares the last field of the path.",
+                                        .refers_to = "types.address"),
+    [VALUE_FIELD_TYPE] =
+        CLR_COLUMN("field_type", CLR_BY_TABLE(CLR_TEXT), "Name of the field's type."),
+    [VALUE_KIND] = CLR_COLUMN("kind", CLR_BY_TABLE(CLR_TEXT), "As fields.kind."),
+    [VALUE_VALUE] = CLR_COLUMN("value", CLR_BY_TABLE(CLR_ANY),
+                               "A number, or text: of strings, characters, enums, dates, guids, "
+                               "decimals; NULL for other references, and where there is none."),
+    [VALUE_TARGET] = CLR_COLUMN("target", CLR_BY_TABLE(CLR_INTEGER),
+                                "The object that a reference holds, 0 for null; NULL for others.",
+                                .refers_to = "objects.address"),
+    [VALUE_ADDRESS] = CLR_COLUMN("address", CLR_BY_TABLE(CLR_INTEGER), "Address of the field."),
+    [VALUE_COLUMNS] = CLR_END,
 };
 
 struct value_cursor {
@@ -136,8 +137,8 @@ static enum clr_status value_column(struct clr_cursor *base, int column, sqlite3
 }
 
 static const struct clr_path value_paths[] = {
-    {.name = "object=", .key = {{VALUE_OBJECT, CLR_EQ}}, .order = VALUE_ROW, .rows = clr_rows_few},
-    {0},
+    {.key = {{VALUE_OBJECT, CLR_EQ}}, .order = VALUE_ROW, .rows = 20},
+    CLR_PATHS_END,
 };
 
 const struct clr_table clr_table_field_values = {
@@ -145,7 +146,7 @@ const struct clr_table clr_table_field_values = {
     .doc = "The fields of one object with their values; structs in it by dotted names.",
     .columns = value_columns,
     .paths = value_paths,
-    .needs = WALKED,
+    .needs = CLR_PART_INDEX,
     .contract = CLR_CONTRACT_OBJECT,
     .cursor_size = sizeof(struct value_cursor),
     .start = start_values,
@@ -171,27 +172,31 @@ enum element_column {
 };
 
 static const struct clr_column element_columns[] = {
-    [ELEMENT_OBJECT] =
-        {"object", CLR_INTEGER, CLR_KEY | CLR_REQUIRED, 0,
-         "objects.address of an array or of one of .NET's collections; another is an "
-         "error."},
-    [ELEMENT_POSITION] = {"position", CLR_INTEGER, CLR_KEY, 0,
-                          "Number of the element, from 0, in the order of the collection."},
-    [ELEMENT_INDICES] = {"indices", CLR_TEXT, 0, 0,
-                         "Of an array: its indices with the lower bounds, such as 3 or 0,-1; NULL "
-                         "for collections."},
-    [ELEMENT_KEY] = {"key", CLR_ANY, 0, 0,
-                     "Its key's value, where there are keys; of a PriorityQueue the priority."},
-    [ELEMENT_KEY_TARGET] = {"key_target", CLR_INTEGER, 0, 0,
-                            "objects.address of the key, if that is a reference."},
-    [ELEMENT_KIND] = {"kind", CLR_TEXT, 0, 0, "Of the value: as fields.kind."},
-    [ELEMENT_VALUE] = {"value", CLR_ANY, 0, 0,
-                       "As field_values.value; of a struct with fields of its own one readable "
-                       "line."},
-    [ELEMENT_TARGET] = {"target", CLR_INTEGER, 0, 0,
-                        "objects.address that a reference holds, 0 for null; NULL for others."},
-    [ELEMENT_ADDRESS] = {"address", CLR_INTEGER, 0, 0, "Address of the element or its value."},
-    [ELEMENT_COLUMNS] = {0},
+    [ELEMENT_OBJECT] = CLR_COLUMN("object", CLR_BY_TABLE(CLR_INTEGER),
+                                  "An array or one of .NET's collections; another is an error.",
+                                  .flags = CLR_KEY | CLR_REQUIRED, .refers_to = "objects.address"),
+    [ELEMENT_POSITION] = CLR_COLUMN(
+        "position", CLR_BY_TABLE(CLR_INTEGER),
+        "Number of the element, from 0, in the order of the collection.", .flags = CLR_KEY),
+    [ELEMENT_INDICES] = CLR_COLUMN(
+        "indices", CLR_BY_TABLE(CLR_TEXT),
+        "Of an array: its indices with the lower bounds, such as 3 or 0,-1; NULL for collections."),
+    [ELEMENT_KEY] =
+        CLR_COLUMN("key", CLR_BY_TABLE(CLR_ANY),
+                   "Its key's value, where there are keys; of a PriorityQueue the priority."),
+    [ELEMENT_KEY_TARGET] =
+        CLR_COLUMN("key_target", CLR_BY_TABLE(CLR_INTEGER), "The key, if that is a reference.",
+                   .refers_to = "objects.address"),
+    [ELEMENT_KIND] = CLR_COLUMN("kind", CLR_BY_TABLE(CLR_TEXT), "Of the value: as fields.kind."),
+    [ELEMENT_VALUE] =
+        CLR_COLUMN("value", CLR_BY_TABLE(CLR_ANY),
+                   "As field_values.value; of a struct with fields of its own one readable line."),
+    [ELEMENT_TARGET] = CLR_COLUMN("target", CLR_BY_TABLE(CLR_INTEGER),
+                                  "The object that a reference holds, 0 for null; NULL for others.",
+                                  .refers_to = "objects.address"),
+    [ELEMENT_ADDRESS] =
+        CLR_COLUMN("address", CLR_BY_TABLE(CLR_INTEGER), "Address of the element or its value."),
+    [ELEMENT_COLUMNS] = CLR_END,
 };
 
 enum { ELEMENTS_BY_POSITION, ELEMENTS_BY_RANGE, ELEMENTS_BY_OBJECT };
@@ -315,27 +320,18 @@ static enum clr_status element_column(struct clr_cursor *base, int column, sqlit
     return CLR_OK;
 }
 
-static double elements_of_a_range(const struct clr_dump *dump)
-{
-    (void)dump;
-    return 5;
-}
-
 static const struct clr_path element_paths[] = {
-    [ELEMENTS_BY_POSITION] = {.name = "object=,position=",
-                              .key = {{ELEMENT_OBJECT, CLR_EQ}, {ELEMENT_POSITION, CLR_EQ}},
+    [ELEMENTS_BY_POSITION] = {.key = {{ELEMENT_OBJECT, CLR_EQ}, {ELEMENT_POSITION, CLR_EQ}},
                               .order = ELEMENT_POSITION,
                               .unique = true,
-                              .rows = clr_rows_one},
-    [ELEMENTS_BY_RANGE] = {.name = "object=,position..",
-                           .key = {{ELEMENT_OBJECT, CLR_EQ}, {ELEMENT_POSITION, CLR_RANGE}},
+                              .rows = 1},
+    [ELEMENTS_BY_RANGE] = {.key = {{ELEMENT_OBJECT, CLR_EQ}, {ELEMENT_POSITION, CLR_RANGE}},
                            .order = ELEMENT_POSITION,
-                           .rows = elements_of_a_range},
-    [ELEMENTS_BY_OBJECT] = {.name = "object=",
-                            .key = {{ELEMENT_OBJECT, CLR_EQ}},
+                           .rows = 5},
+    [ELEMENTS_BY_OBJECT] = {.key = {{ELEMENT_OBJECT, CLR_EQ}},
                             .order = ELEMENT_POSITION,
-                            .rows = clr_rows_few},
-    {0},
+                            .rows = 20},
+    CLR_PATHS_END,
 };
 
 const struct clr_table clr_table_elements = {
@@ -343,7 +339,7 @@ const struct clr_table clr_table_elements = {
     .doc = "The elements of one array or collection; dictionaries with their keys.",
     .columns = element_columns,
     .paths = element_paths,
-    .needs = WALKED,
+    .needs = CLR_PART_INDEX,
     .contract = CLR_CONTRACT_OBJECT,
     .cursor_size = sizeof(struct element_cursor),
     .start = start_elements,

@@ -11,12 +11,15 @@
 enum word_column { WORD_FROM, WORD_TO, WORD_ADDRESS, WORD_VALUE, WORD_COLUMNS };
 
 static const struct clr_column word_columns[] = {
-    [WORD_FROM] = {"from_address", CLR_INTEGER, CLR_ARG | CLR_REQUIRED, 0, "First address."},
-    [WORD_TO] = {"to_address", CLR_INTEGER, CLR_ARG | CLR_REQUIRED, 0, "Address to stop before."},
-    [WORD_ADDRESS] = {"address", CLR_INTEGER, CLR_KEY, 0, "Address of the word."},
-    [WORD_VALUE] = {"value", CLR_INTEGER, 0, 0,
-                    "The word: join it to objects, types or whatever it may point at."},
-    [WORD_COLUMNS] = {0},
+    [WORD_FROM] = CLR_COLUMN("from_address", CLR_BY_TABLE(CLR_INTEGER), "First address.",
+                             .flags = CLR_ARG | CLR_REQUIRED),
+    [WORD_TO] = CLR_COLUMN("to_address", CLR_BY_TABLE(CLR_INTEGER), "Address to stop before.",
+                           .flags = CLR_ARG | CLR_REQUIRED),
+    [WORD_ADDRESS] =
+        CLR_COLUMN("address", CLR_BY_TABLE(CLR_INTEGER), "Address of the word.", .flags = CLR_KEY),
+    [WORD_VALUE] = CLR_COLUMN("value", CLR_BY_TABLE(CLR_INTEGER),
+                              "The word: join it to objects, types or whatever it may point at."),
+    [WORD_COLUMNS] = CLR_END,
 };
 
 static const uint64_t upper_half = (uint64_t)1 << 63;
@@ -124,11 +127,8 @@ static enum clr_status word_column(struct clr_cursor *base, int column, sqlite3_
 }
 
 static const struct clr_path word_paths[] = {
-    {.name = "from_address=,to_address=",
-     .key = {{WORD_FROM, CLR_EQ}, {WORD_TO, CLR_EQ}},
-     .order = WORD_ADDRESS,
-     .rows = clr_rows_hundreds},
-    {0},
+    {.key = {{WORD_FROM, CLR_EQ}, {WORD_TO, CLR_EQ}}, .order = WORD_ADDRESS, .rows = 500},
+    CLR_PATHS_END,
 };
 
 const struct clr_table clr_table_words = {

@@ -389,12 +389,7 @@ static enum clr_status build_dominated(struct clr_dump *dump, struct clr_problem
     return clr_dominated_build(&dump->dominators, job, &dump->dominated, error);
 }
 
-enum {
-    NEEDS_INDEX = CLR_PART_RUNTIME | CLR_PART_GC | CLR_PART_INDEX,
-    NEEDS_REFS = NEEDS_INDEX | CLR_PART_HANDLES | CLR_PART_REFS,
-};
-
-/* In the order in which they are built. DROP undoes a build whose problems could not be kept. */
+/* In the order in which they are built; NEEDS are the parts that a part stands on directly. DROP undoes a build whose problems could not be kept. */
 static const struct part {
     unsigned bit, needs;
     enum clr_status (*build)(struct clr_dump *dump, struct clr_problems *problems,
@@ -402,16 +397,15 @@ static const struct part {
     void (*drop)(struct clr_dump *dump);
 } parts[] = {
     {CLR_PART_GC, CLR_PART_RUNTIME, build_gc, drop_gc},
-    {CLR_PART_INDEX, CLR_PART_GC | CLR_PART_RUNTIME, build_index, drop_index},
-    {CLR_PART_POSTINGS, NEEDS_INDEX, build_postings, NULL},
-    {CLR_PART_HANDLES, CLR_PART_GC | CLR_PART_RUNTIME, build_handles, drop_handles},
-    {CLR_PART_REFS, NEEDS_INDEX | CLR_PART_HANDLES, build_refs, drop_refs},
-    {CLR_PART_REVERSE, NEEDS_REFS, build_links, drop_links},
-    {CLR_PART_ROOTS, NEEDS_INDEX | CLR_PART_HANDLES, build_roots, drop_roots},
-    {CLR_PART_REACH, NEEDS_REFS | CLR_PART_ROOTS, build_reach, drop_reach},
-    {CLR_PART_DOMINATORS, NEEDS_REFS | CLR_PART_ROOTS, build_dominators, drop_dominators},
-    {CLR_PART_DOMINATED, NEEDS_REFS | CLR_PART_ROOTS | CLR_PART_DOMINATORS, build_dominated,
-     drop_dominated},
+    {CLR_PART_INDEX, CLR_PART_GC, build_index, drop_index},
+    {CLR_PART_POSTINGS, CLR_PART_INDEX, build_postings, NULL},
+    {CLR_PART_HANDLES, CLR_PART_GC, build_handles, drop_handles},
+    {CLR_PART_REFS, CLR_PART_INDEX | CLR_PART_HANDLES, build_refs, drop_refs},
+    {CLR_PART_REVERSE, CLR_PART_REFS, build_links, drop_links},
+    {CLR_PART_ROOTS, CLR_PART_INDEX | CLR_PART_HANDLES, build_roots, drop_roots},
+    {CLR_PART_REACH, CLR_PART_REFS | CLR_PART_ROOTS, build_reach, drop_reach},
+    {CLR_PART_DOMINATORS, CLR_PART_REFS | CLR_PART_ROOTS, build_dominators, drop_dominators},
+    {CLR_PART_DOMINATED, CLR_PART_DOMINATORS, build_dominated, drop_dominated},
 };
 enum { PART_COUNT = sizeof parts / sizeof *parts };
 
@@ -468,7 +462,7 @@ enum clr_status clr_dump_need(struct clr_dump *dump, unsigned wanted, struct clr
         job = &own;
     if (job->threads == 0)
         job->threads = clr_dump_threads(dump);
-    for (size_t i = 0; i < PART_COUNT; i++)
+    for (size_t i = PART_COUNT; i-- > 0;) /* a part needs earlier ones only */
         if (wanted & parts[i].bit)
             wanted |= parts[i].needs;
     wanted &= ~dump->built;
@@ -506,7 +500,7 @@ enum clr_status clr_dump_types(struct clr_dump *dump, struct clr_job *job, const
 {
     struct clr_error reason = {0};
     CLR_TRY(clr_dump_need(dump, CLR_PART_RUNTIME, job, error));
-    enum clr_status status = clr_dump_need(dump, NEEDS_INDEX, job, &reason);
+    enum clr_status status = clr_dump_need(dump, CLR_PART_INDEX, job, &reason);
     if (status == CLR_OK)
         return clr_heap_types(dump->heap, dump->runtime, types, count, error);
     if (may_pass(status))

@@ -63,10 +63,10 @@ SELECT name, 'count(*)' || ifnull(group_concat(
 -- Columns that can be looked up; the rowid of a table is one of them.
 DROP TABLE IF EXISTS temp.looked_up;
 CREATE TABLE temp.looked_up AS
-SELECT name, column_name AS c, access FROM temp.subject_column
+SELECT name, column_name AS c, access, type FROM temp.subject_column
  WHERE access IN ('=', '..', '=,..') OR (key AND access = '')
 UNION ALL
-SELECT name, 'rowid', access FROM temp.subject_column WHERE rowid;
+SELECT name, 'rowid', access, type FROM temp.subject_column WHERE rowid;
 
 DROP TABLE IF EXISTS temp.asked;
 CREATE TABLE temp.asked(name, c, sql);
@@ -76,7 +76,9 @@ INSERT INTO temp.asked
 SELECT s.name, l.c, replace('SELECT {N} FROM {S} WHERE {F} AND ({P})', '{P}', replace(q.sql, '{V}', o.sql))
   FROM temp.subject AS s JOIN temp.looked_up AS l USING (name)
   JOIN temp.condition AS q ON q.level <= s.level AND instr(l.access, q.access)
-  JOIN temp.operand AS o ON o.level <= s.level;
+  JOIN temp.operand AS o ON o.level <= s.level
+ -- An address in quotes beside a number is an error.
+ WHERE NOT (l.type = 'INTEGER' AND o.sql = '''0x5''');
 
 -- 2. Two columns at once: {C} and {D}, with a value {V} of the second.
 INSERT INTO temp.asked

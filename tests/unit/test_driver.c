@@ -31,6 +31,8 @@ struct thing {
     const char *label;
 };
 static struct thing things[THINGS];
+static const struct thing *mixed_things[THINGS]; /* in no order */
+static size_t mixed_count;
 
 static int by_id(const void *a, const void *b)
 {
@@ -64,32 +66,9 @@ static void make_things(void)
         things[i].label = labels[i % (sizeof labels / sizeof *labels)];
     }
     qsort(things, THINGS, sizeof *things, by_id);
-}
-
-static double one(const struct clr_dump *dump)
-{
-    (void)dump;
-    return 1;
-}
-static double few(const struct clr_dump *dump)
-{
-    (void)dump;
-    return 3;
-}
-static double some(const struct clr_dump *dump)
-{
-    (void)dump;
-    return 20;
-}
-static double third(const struct clr_dump *dump)
-{
-    (void)dump;
-    return 100;
-}
-static double all(const struct clr_dump *dump)
-{
-    (void)dump;
-    return THINGS;
+    for (size_t i = 0; i < THINGS; i++)
+        mixed_things[i] = &things[i * 7 % THINGS];
+    mixed_count = THINGS;
 }
 
 /* --- things: a cursor table with an INTEGER key, ranges, a text ---------------------------------
@@ -111,18 +90,25 @@ struct things_cursor {
 static int started, finished;
 
 static const struct clr_column things_columns[] = {
-    {"id", CLR_INTEGER, CLR_KEY, 0, "Key."},      {"team", CLR_INTEGER, 0, 0, "Team or NULL."},
-    {"label", CLR_TEXT, 0, 0, "Label or NULL."},  {"value", CLR_ANY, 0, 0, "Something."},
-    {"extra", CLR_ANY, CLR_HIDDEN, 0, "Hidden."}, {0},
+    CLR_COLUMN("id", CLR_BY_TABLE(CLR_INTEGER), "Key.", .flags = CLR_KEY),
+    CLR_COLUMN("team", CLR_BY_TABLE(CLR_INTEGER), "Team or NULL."),
+    CLR_COLUMN("label", CLR_BY_TABLE(CLR_TEXT), "Label or NULL."),
+    CLR_COLUMN("value", CLR_BY_TABLE(CLR_ANY), "Something."),
+    CLR_COLUMN("extra", CLR_BY_TABLE(CLR_ANY), "Hidden.", .flags = CLR_HIDDEN),
+    CLR_END,
 };
 static const struct clr_path things_paths[] = {
-    {"id=", {{0, CLR_EQ}}, 0, true, true, 0, one},
-    {"team=,id..", {{1, CLR_EQ}, {0, CLR_RANGE}}, 0, true, false, 0, few},
-    {"team=", {{1, CLR_EQ}}, 0, true, false, 0, some},
-    {"label=", {{2, CLR_EQ}}, 0, false, false, 0, some},
-    {"id..", {{0, CLR_RANGE}}, 0, true, false, 0, third},
-    {"scan", {{0, CLR_NO_KEY}}, 0, true, false, 0, all},
-    {0},
+    {.key = {{0, CLR_EQ}}, .order = 0, .reversible = true, .unique = true, .rows = 1},
+    {.key = {{1, CLR_EQ}, {0, CLR_RANGE}},
+     .order = 0,
+     .reversible = true,
+     .unique = false,
+     .rows = 3},
+    {.key = {{1, CLR_EQ}}, .order = 0, .reversible = true, .unique = false, .rows = 20},
+    {.key = {{2, CLR_EQ}}, .order = 0, .reversible = false, .unique = false, .rows = 20},
+    {.key = {{0, CLR_RANGE}}, .order = 0, .reversible = true, .unique = false, .rows = 100},
+    {.order = 0, .reversible = true, .unique = false, .rows = THINGS},
+    CLR_PATHS_END,
 };
 
 static bool things_match(const struct things_cursor *c, const struct thing *thing)
@@ -220,71 +206,157 @@ static const struct clr_table things_table = {
     .column = things_column,
 };
 
-/* --- rows: an array table with keys; numbers: one whose key is the row's number -----------------
- */
+/* --- Lists: sorted, as pointers in no order with rows left out, by number, read by key ---------- */
 
-static size_t count_things(const struct clr_dump *dump)
+static const void *list_things(const struct clr_dump *dump, size_t *count)
 {
     (void)dump;
-    return THINGS;
+    *count = THINGS;
+    return things;
 }
 
-static int64_t thing_key(const struct clr_dump *dump, size_t row)
+static const void *list_mixed(const struct clr_dump *dump, size_t *count)
 {
     (void)dump;
-    return things[row].id;
+    *count = mixed_count;
+    return mixed_things;
 }
 
-static enum clr_status row_column(struct clr_cursor *cursor, int column, sqlite3_context *context,
-                                  struct clr_error *error)
+static bool has_mixed(const struct clr_dump *dump, const void *row)
 {
-    (void)error;
-    if (column == 0)
-        sqlite3_result_int64(context, things[cursor->row].id);
-    else
-        clr_result_static(context, things[cursor->row].label);
-    return CLR_OK;
+    (void)dump;
+    return ((const struct thing *)row)->id % 5 != 1;
 }
 
-static enum clr_status number_column(struct clr_cursor *cursor, int column,
-                                     sqlite3_context *context, struct clr_error *error)
+CLR_NUMBER_FUNCTION(thing_team)
 {
-    (void)error;
-    if (column == 0)
-        sqlite3_result_int64(context, cursor->row);
-    else
-        clr_result_static(context, things[cursor->row].label);
-    return CLR_OK;
+    const struct thing *thing = row;
+    return thing->has_team ? (uint64_t)thing->team : CLR_ABSENT;
 }
+
+CLR_TEXT_FUNCTION(thing_title)
+{
+    const struct thing *thing = row;
+    (void)cursor;
+    if (thing->label)
+        clr_text_format(text, "<%s>", thing->label);
+    return text->failed ? clr_fail(error, CLR_NOMEM, 0, "out of memory") : CLR_OK;
+}
+
+CLR_WORD_FUNCTION(thing_label)
+{
+    return ((const struct thing *)row)->label;
+}
+
+#define THING_COLUMNS                                                                              \
+    CLR_COLUMN("team", CLR_NUMBER_BY(thing_team), "Team or NULL.", .found = 20),                   \
+        CLR_COLUMN("label", CLR_STATIC_TEXT(thing, label), "Label or NULL.", .found = 20),         \
+        CLR_COLUMN("word", CLR_WORD_BY(thing_label), "The same.", .found = 20),                    \
+        CLR_COLUMN("title", CLR_NONEMPTY_TEXT_BY(thing_title), "Another text.", .found = 20),               \
+        CLR_COLUMN("copied", CLR_NONEMPTY_TEXT(thing, label), "Label, but ''.", .found = 20),      \
+        CLR_COLUMN("has_team", CLR_NUMBER(thing, has_team), "1: has a team.", .found = 20)
 
 static const struct clr_column row_columns[] = {
-    {"id", CLR_INTEGER, CLR_KEY, 0, "Key."}, {"label", CLR_TEXT, 0, 0, "Label."}, {0}};
-static const struct clr_path row_paths[] = {
-    {"id=", {{0, CLR_EQ}}, 0, true, true, 0, one},
-    {"id..", {{0, CLR_RANGE}}, 0, true, false, 0, third},
-    {"scan", {{0, CLR_NO_KEY}}, 0, true, false, 0, all},
-    {0},
+    CLR_COLUMN("id", CLR_NUMBER(thing, id), "Key.", .flags = CLR_KEY),
+    THING_COLUMNS,
+    CLR_END,
 };
 static const struct clr_table rows_table = {
     .name = "array_rows",
-    .doc = "An array table.",
+    .doc = "A sorted list.",
     .columns = row_columns,
-    .paths = row_paths,
+    .list = {.get = list_things,
+             .row_size = sizeof(struct thing),
+             .is_sorted = true,
+             .rows = THINGS},
     .global = true,
     .contract = -1,
-    .count = count_things,
-    .key = thing_key,
-    .column = row_column,
+};
+static const struct clr_table mixed_table = {
+    .name = "mixed",
+    .doc = "A list of pointers in no order, some of which are left out.",
+    .columns = row_columns,
+    .list = {.get = list_mixed, .of_pointers = true, .has = has_mixed, .rows = THINGS},
+    .global = true,
+    .contract = -1,
+};
+static const struct clr_column number_columns[] = {
+    CLR_COLUMN("id", CLR_ROW_NUMBER(-3), "Key.", .flags = CLR_KEY),
+    THING_COLUMNS,
+    CLR_END,
 };
 static const struct clr_table numbers_table = {
     .name = "numbers",
-    .doc = "An array table whose key is the number of the row.",
-    .columns = row_columns,
-    .paths = row_paths,
+    .doc = "A list whose key is the number of the row.",
+    .columns = number_columns,
+    .list = {.get = list_things, .row_size = sizeof(struct thing), .rows = THINGS},
     .global = true,
     .contract = -1,
-    .count = count_things,
-    .column = number_column,
+};
+/* A key that is a text: SQLite finds nothing by it, and rows come in the order of the list. */
+static const struct clr_column keyless_columns[] = {
+    CLR_COLUMN("number", CLR_NUMBER(thing, id), "Part of the key.", .flags = CLR_KEY),
+    CLR_COLUMN("has_it", CLR_NUMBER(thing, has_team), "Part of the key.", .flags = CLR_KEY),
+    CLR_COLUMN("label", CLR_STATIC_TEXT(thing, label), "Label or NULL.", .found = 20),
+    CLR_END,
+};
+static const struct clr_table keyless_table = {
+    .name = "keyless",
+    .doc = "A list with a key of two columns, in no order.",
+    .columns = keyless_columns,
+    .list = {.get = list_mixed, .of_pointers = true, .rows = THINGS},
+    .global = true,
+    .contract = -1,
+};
+
+static int read_count, find_count;
+
+static const void *list_keys(const struct clr_dump *dump, size_t *count)
+{
+    static uint64_t keys[THINGS];
+    (void)dump;
+    for (size_t i = 0; i < THINGS; i++)
+        keys[i] = (uint64_t)things[i].id;
+    *count = THINGS;
+    return keys;
+}
+
+static enum clr_status find_thing(struct clr_cursor *cursor, uint64_t key, void *row, bool *found,
+                                  struct clr_error *error)
+{
+    (void)cursor;
+    (void)error;
+    ck_assert_int_eq(((struct thing *)row)->id, 0);
+    find_count++;
+    for (size_t i = 0; i < THINGS && !*found; i++)
+        if (things[i].id == (int64_t)key && things[i].id % 5 != 1) {
+            memcpy(row, &things[i], sizeof things[i]);
+            *found = true;
+        }
+    return CLR_OK;
+}
+
+static enum clr_status read_thing(struct clr_cursor *cursor, uint64_t key, void *row, bool *found,
+                                  struct clr_error *error)
+{
+    read_count++;
+    find_count--;
+    *found = false;
+    return find_thing(cursor, key, row, found, error);
+}
+
+static const struct clr_table read_table = {
+    .name = "read_rows",
+    .doc = "A list of keys, whose rows are read.",
+    .columns = row_columns,
+    .list = {.get = list_keys,
+             .read_size = sizeof(struct thing),
+             .read = read_thing,
+             .find = find_thing,
+             .reading = "reading things",
+             .rows = THINGS},
+    .global = true,
+    .contract = -1,
 };
 
 /* --- parts: a required value and a key of two columns; span: a table function -------------------
@@ -295,15 +367,15 @@ struct parts_cursor {
     int64_t owner, part, end;
 };
 static const struct clr_column parts_columns[] = {
-    {"owner", CLR_INTEGER, CLR_KEY | CLR_REQUIRED, 0, "Whose."},
-    {"part", CLR_INTEGER, CLR_KEY, 0, "Number."},
-    {"name", CLR_TEXT, 0, 0, "Name."},
-    {0},
+    CLR_COLUMN("owner", CLR_BY_TABLE(CLR_INTEGER), "Whose.", .flags = CLR_KEY | CLR_REQUIRED),
+    CLR_COLUMN("part", CLR_BY_TABLE(CLR_INTEGER), "Number.", .flags = CLR_KEY),
+    CLR_COLUMN("name", CLR_BY_TABLE(CLR_TEXT), "Name."),
+    CLR_END,
 };
 static const struct clr_path parts_paths[] = {
-    {"owner=,part=", {{0, CLR_EQ}, {1, CLR_EQ}}, 1, true, true, 0, one},
-    {"owner=", {{0, CLR_EQ}}, 1, false, false, 0, few},
-    {0},
+    {.key = {{0, CLR_EQ}, {1, CLR_EQ}}, .order = 1, .reversible = true, .unique = true, .rows = 1},
+    {.key = {{0, CLR_EQ}}, .order = 1, .reversible = false, .unique = false, .rows = 3},
+    CLR_PATHS_END,
 };
 
 static enum clr_status parts_start(struct clr_cursor *cursor, const struct clr_query *query,
@@ -352,14 +424,20 @@ static const struct clr_table parts_table = {
 };
 
 static const struct clr_column span_columns[] = {
-    {"from_n", CLR_INTEGER, CLR_ARG | CLR_REQUIRED | CLR_KEY, 0, "First."},
-    {"to_n", CLR_INTEGER, CLR_ARG, 0, "Last; ten more than the first if it is not given."},
-    {"n", CLR_INTEGER, CLR_KEY, 0, "Number."},
-    {0},
+    CLR_COLUMN("from_n", CLR_BY_TABLE(CLR_INTEGER), "First.",
+               .flags = CLR_ARG | CLR_REQUIRED | CLR_KEY),
+    CLR_COLUMN("to_n", CLR_BY_TABLE(CLR_INTEGER),
+               "Last; ten more than the first if it is not given.", .flags = CLR_ARG),
+    CLR_COLUMN("n", CLR_BY_TABLE(CLR_INTEGER), "Number.", .flags = CLR_KEY),
+    CLR_END,
 };
 static const struct clr_path span_paths[] = {
-    {"span", {{0, CLR_EQ}, {1, CLR_EQ}}, 2, false, false, 0, few},
-    {0},
+    {.key = {{0, CLR_EQ}, {1, CLR_EQ}},
+     .order = 2,
+     .reversible = false,
+     .unique = false,
+     .rows = 3},
+    CLR_PATHS_END,
 };
 
 static enum clr_status span_start(struct clr_cursor *cursor, const struct clr_query *query,
@@ -411,14 +489,19 @@ struct faulty_cursor {
 enum { IN_START, IN_NEXT, IN_COLUMN, NOWHERE };
 
 static const struct clr_column faulty_columns[] = {
-    {"place", CLR_INTEGER, CLR_ARG | CLR_REQUIRED, 0, "Where."},
-    {"how", CLR_INTEGER, CLR_ARG | CLR_REQUIRED, 0, "A status; -1: work until interrupted."},
-    {"n", CLR_INTEGER, 0, 0, "Row."},
-    {0},
+    CLR_COLUMN("place", CLR_BY_TABLE(CLR_INTEGER), "Where.", .flags = CLR_ARG | CLR_REQUIRED),
+    CLR_COLUMN("how", CLR_BY_TABLE(CLR_INTEGER), "A status; -1: work until interrupted.",
+               .flags = CLR_ARG | CLR_REQUIRED),
+    CLR_COLUMN("n", CLR_BY_TABLE(CLR_INTEGER), "Row."),
+    CLR_END,
 };
 static const struct clr_path faulty_paths[] = {
-    {"faulty", {{0, CLR_EQ}, {1, CLR_EQ}}, -1, false, false, 0, few},
-    {0},
+    {.key = {{0, CLR_EQ}, {1, CLR_EQ}},
+     .order = -1,
+     .reversible = false,
+     .unique = false,
+     .rows = 3},
+    CLR_PATHS_END,
 };
 
 static enum clr_status act(struct clr_cursor *cursor, int place, struct clr_error *error)
@@ -478,7 +561,8 @@ static const struct clr_table faulty_table = {
 };
 
 static const struct clr_table *const tables[] = {
-    &things_table, &rows_table, &numbers_table, &parts_table, &span_table, &faulty_table, NULL};
+    &things_table, &rows_table,  &mixed_table, &numbers_table, &keyless_table,
+    &read_table,   &parts_table, &span_table,  &faulty_table,  NULL};
 
 /* --- The connection --------------------------------------------------------------------------- */
 
@@ -549,8 +633,8 @@ static void describe(const struct clr_table *table)
         const struct clr_column *column = &table->columns[i];
         bool key = column->flags & CLR_KEY;
         pairs_exec(db, "INSERT INTO temp.subject_column VALUES(%Q, %Q, %Q, %Q, %d, %d)",
-                   table->name, column->name, types[column->type], clr_column_access(table, i), key,
-                   key && keys == CLR_KEY && column->type == CLR_INTEGER);
+                   table->name, column->name, types[column->get.type], clr_column_access(table, i),
+                   key, key && keys == CLR_KEY && column->get.type == CLR_INTEGER);
     }
 }
 
@@ -561,7 +645,10 @@ START_TEST(answers_are_those_of_an_ordinary_table)
         describe(tables[i]);
     pairs_add(db, "things", "things", "c_things", NULL, "SELECT *, extra FROM things", 2);
     pairs_add(db, "array_rows", "array_rows", "c_rows", NULL, "SELECT * FROM array_rows", 2);
+    pairs_add(db, "mixed", "mixed", "c_mixed", NULL, "SELECT * FROM mixed", 2);
     pairs_add(db, "numbers", "numbers", "c_numbers", NULL, "SELECT * FROM numbers", 2);
+    pairs_add(db, "keyless", "keyless", "c_keyless", NULL, "SELECT * FROM keyless", 2);
+    pairs_add(db, "read_rows", "read_rows", "c_read", NULL, "SELECT * FROM read_rows", 2);
     pairs_add(db, "parts", "parts", "c_parts", "owner = 3",
               "SELECT p.* FROM (SELECT DISTINCT team FROM things) JOIN parts AS p ON owner = team",
               2);

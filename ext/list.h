@@ -1,0 +1,41 @@
+/*
+ * The rows of tables that are lists, and the values of columns; private to the table driver.
+ */
+#ifndef CLR_LIST_H
+#define CLR_LIST_H
+
+#include "driver.h"
+#include "lookup.h"
+
+/* An index of a list, made on first use and kept with the dump, or with the session if the table needs
+ * none. Rows are numbers in the order of the key; of the order itself they are numbers in the list. */
+struct clr_index {
+    const struct clr_table *table;
+    int column; /* NO_COLUMN: the order of the key */
+    struct clr_lookup lookup;
+    size_t list_count; /* rows of the list when it was made: a list may grow */
+    unsigned users;    /* cursors that read it */
+    struct clr_index *next;
+};
+void clr_indexes_destroy(struct clr_index *first);
+
+static inline bool clr_is_list(const struct clr_table *table)
+{
+    return table->list.rows != 0;
+}
+
+enum clr_status clr_list_start(const struct clr_vtab *vtab, struct clr_cursor *cursor,
+                               const struct clr_query *query, struct clr_error *error);
+enum clr_status clr_list_next(const struct clr_table *table, struct clr_cursor *cursor,
+                              struct clr_error *error);
+void clr_list_stop(struct clr_cursor *cursor);
+/* The row that the cursor stands on; NULL if the list has become shorter. */
+const void *clr_list_current(const struct clr_table *table, const struct clr_cursor *cursor);
+/* The value of the key of that row, where it is one INTEGER column; else the number of the row. */
+int64_t clr_list_rowid(const struct clr_vtab *vtab, struct clr_cursor *cursor);
+
+/* Sets the result from a row. */
+enum clr_status clr_get_result(const struct clr_get *get, struct clr_cursor *cursor,
+                               const void *row, sqlite3_context *context, struct clr_error *error);
+
+#endif
