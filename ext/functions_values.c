@@ -51,11 +51,11 @@ static enum clr_status field(struct call *call, struct clr_error *error)
     if (!found)
         return CLR_OK;
     enum clr_status status = clr_value_read(call->dump, &place, &value, error);
-    if (status == CLR_OK && value.lost && clr_first_time(call->dump, place.address))
-        clr_problem(call->dump->problems, CLR_WARNING, "field_values", place.address, 0,
-                    "object 0x%llx: the value at 0x%llx is not known: %s",
-                    (unsigned long long)call->object, (unsigned long long)place.address,
-                    value.lost);
+    if (status == CLR_OK && value.lost)
+        clr_problem_once(call->dump->problems, CLR_WARNING, "field_values", false, place.address, 0,
+                         "object 0x%llx: the value at 0x%llx is not known: %s",
+                         (unsigned long long)call->object, (unsigned long long)place.address,
+                         value.lost);
     if (status == CLR_OK && value.kind == CLR_VALUE_STRUCT)
         status = result_line(call, &place, error);
     else if (status == CLR_OK && value.is_reference && place.element != CLR_ELEMENT_STRING)

@@ -295,20 +295,7 @@ static enum clr_status result_context_name(struct clr_dump *dump,
             clr_result_static(context, "Default");
         return CLR_OK;
     }
-    struct clr_text text = {0};
-    uint64_t string = 0;
-    bool known = clr_object_field_string(dump->runtime, row->object, "_name", &string, &text);
-    bool failed = text.failed;
-    if (known && string != 0 && !failed)
-        clr_result_copy(context, text.data ? text.data : "", text.length);
-    clr_text_deinit(&text);
-    if (failed)
-        return clr_fail(error, CLR_NOMEM, 0, "out of memory");
-    if (!known && clr_first_time(dump, row->address))
-        clr_problem(dump->problems, CLR_WARNING, "load_contexts", row->object, 0,
-                    "load context 0x%llx: the name of its object 0x%llx cannot be read",
-                    (unsigned long long)row->address, (unsigned long long)row->object);
-    return CLR_OK;
+    return clr_result_name_field(dump, "load_contexts", row->object, context, error);
 }
 
 static void result_is_unloading(struct clr_dump *dump, const struct clr_load_context *row,
@@ -322,10 +309,10 @@ static void result_is_unloading(struct clr_dump *dump, const struct clr_load_con
         clr_result_bool(context, state == STATE_UNLOADING);
     } else if (row->allocator != 0 && row->allocator_object == 0) {
         clr_result_bool(context, true); /* the runtime has let go of it */
-    } else if (clr_first_time(dump, row->address + 1)) {
-        clr_problem(dump->problems, CLR_WARNING, "load_contexts", row->object, 0,
-                    "load context 0x%llx: the state of its object 0x%llx cannot be read",
-                    (unsigned long long)row->address, (unsigned long long)row->object);
+    } else {
+        clr_problem_once(dump->problems, CLR_WARNING, "load_contexts", false, row->address, 0,
+                         "load context 0x%llx: the state of its object 0x%llx cannot be read",
+                         (unsigned long long)row->address, (unsigned long long)row->object);
     }
 }
 
