@@ -46,7 +46,6 @@ static void destroy_cache(void *above)
     clr_lookup_deinit(&cache->static_objects);
     clr_free(cache->static_rows);
     clr_free(cache->shape_name);
-    clr_map_deinit(&cache->told);
     clr_free(cache->types);
     clr_map_deinit(&cache->type_numbers);
     clr_free(cache);
@@ -98,18 +97,6 @@ enum clr_status clr_refuse(const struct clr_error *reason, struct clr_error *err
                : clr_fail(error, reason->code, reason->address, "%s", reason->text);
 }
 
-bool clr_first_time(struct clr_dump *dump, uint64_t key)
-{
-    struct clr_cache *cache;
-    uint64_t told;
-    if (clr_cache(dump, &cache, NULL) != CLR_OK)
-        return true; /* better told twice than never */
-    if (clr_map_get(&cache->told, key, &told))
-        return false;
-    clr_map_put(&cache->told, key, 1);
-    return true;
-}
-
 enum clr_status clr_try_need(struct clr_dump *dump, unsigned parts, struct clr_job *job, bool *have,
                              struct clr_error *error)
 {
@@ -123,9 +110,7 @@ enum clr_status clr_try_need(struct clr_dump *dump, unsigned parts, struct clr_j
     /* The table that cannot be given at all; what needs it cannot be given for the same reason. */
     static const char *const areas[] = {"descriptors", "segments", "objects"};
     size_t area = !dump->runtime ? 0 : !dump->gc ? 1 : 2;
-    if (clr_first_time(dump, area + 1))
-        clr_problem_of(dump->problems, CLR_ERROR, areas[area], 0, true, why.address, 0, "%s",
-                       why.text);
+    clr_problem_once(dump->problems, CLR_ERROR, areas[area], true, why.address, 0, "%s", why.text);
     return CLR_OK;
 }
 

@@ -31,7 +31,6 @@ struct clr_cache {
     void *static_rows;                /* of tables/statics.c */
     const char **shape_name;          /* per shape; NULL: not asked for yet */
     size_t shape_count;
-    struct clr_map told;    /* see clr_first_time */
     struct clr_type *types; /* that were read; TYPE_NUMBERS: address -> number */
     size_t type_count, type_room;
     struct clr_map type_numbers;
@@ -54,10 +53,6 @@ void *clr_kept(const struct clr_dump *dump, const void *owner);
 /* Fails with what made a part of the dump unavailable, if that was a failure: for tables that are an error
  * then, never empty. */
 enum clr_status clr_refuse(const struct clr_error *reason, struct clr_error *error);
-
-/* Whether KEY (an address, or one byte further for a second thing about it) is asked for the first
- * time: what a table cannot read is one problem, however often the row is read. */
-bool clr_first_time(struct clr_dump *dump, uint64_t key);
 
 /* For tables that list what there is: builds PARTS if it can. Where the dump or runtime does not
  * allow it, *HAVE is false, `problems` has the reason, and the call succeeds. */

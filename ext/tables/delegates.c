@@ -48,11 +48,12 @@ static enum clr_status read_entry(struct delegate_cursor *cursor, struct clr_err
     uint64_t object = cursor->scan.object.address;
     CLR_TRY(clr_delegate_entry(dump->runtime, &cursor->layout, object, cursor->row, &cursor->found,
                                &cursor->entry, error));
-    if ((!cursor->found || cursor->entry.method == 0) && clr_first_time(dump, object + 2))
-        clr_problem(dump->problems, CLR_WARNING, "delegates", object, 0,
-                    "the delegate at 0x%llx: its code pointer leads to no method that is known, or "
-                    "is not saved",
-                    (unsigned long long)object);
+    if (!cursor->found || cursor->entry.method == 0)
+        clr_problem_once(
+            dump->problems, CLR_WARNING, "delegates", false, object, 0,
+            "the delegate at 0x%llx: its code pointer leads to no method that is known, or "
+            "is not saved",
+            (unsigned long long)object);
     return CLR_OK;
 }
 

@@ -97,10 +97,9 @@ static enum clr_status result_message(struct clr_dump *dump, const struct clr_ex
         (clr_object_string_text(dump->runtime, exception->message, &text) || text.failed))
         return clr_result_text(context, &text, error);
     clr_text_deinit(&text);
-    if (clr_first_time(dump, exception->object + 3))
-        clr_problem(dump->problems, CLR_WARNING, "exceptions", exception->object, 0,
-                    "the message of the exception at 0x%llx is not saved, or no string",
-                    (unsigned long long)exception->object);
+    clr_problem_once(dump->problems, CLR_WARNING, "exceptions", false, exception->object, 0,
+                     "the message of the exception at 0x%llx is not saved, or no string",
+                     (unsigned long long)exception->object);
     return CLR_OK;
 }
 
@@ -221,11 +220,10 @@ static enum clr_status next_frame(struct clr_cursor *base, struct clr_error *err
         if (!damaged)
             continue;
         cursor->trace.count = 0;
-        if (clr_first_time(dump, cursor->scan.object.address + 4))
-            clr_problem(dump->problems, CLR_WARNING, "exception_frames",
-                        cursor->scan.object.address, 0,
-                        "the stack trace of the exception at 0x%llx is not saved or makes no sense",
-                        (unsigned long long)cursor->scan.object.address);
+        clr_problem_once(
+            dump->problems, CLR_WARNING, "exception_frames", false, cursor->scan.object.address, 0,
+            "the stack trace of the exception at 0x%llx is not saved or makes no sense",
+            (unsigned long long)cursor->scan.object.address);
     }
 }
 

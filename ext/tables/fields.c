@@ -140,12 +140,13 @@ static enum clr_status result_size(struct clr_cursor *base, const struct clr_mem
             CLR_TRY(clr_try_need(base->dump, CLR_PART_INDEX, base->job, &walked, error));
         if (walked)
             CLR_TRY(clr_member_type(base->dump, member, &type, &size, error));
-        if (walked && size == 0 && clr_first_time(base->dump, member->field.address + 3))
-            clr_problem(base->dump->problems, CLR_INFO, "fields", member->field.address, 0,
-                        "%.100s of %.200s: its size is not known: its type, %.200s, is not among "
-                        "the loaded ones",
-                        member->name, clr_type_name(base->dump->runtime, member->declaring),
-                        member->type_name ? member->type_name : "which has no name");
+        if (walked && size == 0)
+            clr_problem_once(
+                base->dump->problems, CLR_INFO, "fields", false, member->field.address, 0,
+                "%.100s of %.200s: its size is not known: its type, %.200s, is not among "
+                "the loaded ones",
+                member->name, clr_type_name(base->dump->runtime, member->declaring),
+                member->type_name ? member->type_name : "which has no name");
     }
     clr_result_known(context, size);
     return CLR_OK;
@@ -172,12 +173,12 @@ static enum clr_status field_column(struct clr_cursor *base, int column, sqlite3
     case FIELD_SIZE: return result_size(base, member, context, error);
     case FIELD_FIELD_TYPE:
         clr_result_static(context, member->type_name);
-        if (!member->type_name && clr_first_time(base->dump, field->address + 1))
-            clr_problem_of(base->dump->problems, CLR_WARNING, "fields", cursor->layout->type.module,
-                           false, field->address, 0,
-                           "%.200s: the types of its fields are not known: the metadata of its "
-                           "module was not found or is damaged",
-                           clr_type_name(base->dump->runtime, member->declaring));
+        if (!member->type_name) /* one a module */
+            clr_problem_once(base->dump->problems, CLR_WARNING, "fields", false,
+                             cursor->layout->type.module, 0,
+                             "%.200s: the types of its fields are not known: the metadata of its "
+                             "module was not found or is damaged",
+                             clr_type_name(base->dump->runtime, member->declaring));
         break;
     case FIELD_KIND: clr_result_static(context, clr_element_text(member->element)); break;
     case FIELD_IS_STATIC: clr_result_bool(context, field->is_static); break;

@@ -315,7 +315,7 @@ static enum clr_status result_is_unloading(struct clr_dump *dump,
     } else if (row->allocator != 0 && row->allocator_object == 0) {
         clr_result_bool(context, true); /* the runtime has let go of it */
     } else {
-        clr_problem_once(dump->problems, CLR_WARNING, "load_contexts", false, row->object, 0,
+        clr_problem_once(dump->problems, CLR_WARNING, "load_contexts", false, row->address, 0,
                          "load context 0x%llx: the state of its object 0x%llx cannot be read",
                          (unsigned long long)row->address, (unsigned long long)row->object);
     }

@@ -280,10 +280,9 @@ static const struct clr_header *header_of(struct object_cursor *cursor)
     cursor->header_of = address;
     if (!clr_object_header(dump->runtime, address, &cursor->header)) {
         cursor->header = (struct clr_header){0};
-        if (clr_first_time(dump, address + 1))
-            clr_problem(dump->problems, CLR_WARNING, "objects", address, 0,
-                        "object 0x%llx: its header word or sync block cannot be read",
-                        (unsigned long long)address);
+        clr_problem_once(dump->problems, CLR_WARNING, "objects", false, address, 0,
+                         "object 0x%llx: its header word or sync block cannot be read",
+                         (unsigned long long)address);
     }
     return &cursor->header;
 }
@@ -295,11 +294,11 @@ static void result_content_hash(const struct object_cursor *cursor, sqlite3_cont
     uint64_t hash;
     if (clr_array_open(dump, cursor->object.address, &array) && clr_array_hash(dump, &array, &hash))
         clr_result_u64(context, hash);
-    else if (clr_first_time(dump, cursor->object.address + 2))
-        clr_problem(dump->problems, CLR_WARNING, "objects", cursor->object.address,
-                    cursor->object.size,
-                    "array 0x%llx: part of it is not saved; its content_hash is not known",
-                    (unsigned long long)cursor->object.address);
+    else
+        clr_problem_once(dump->problems, CLR_WARNING, "objects", false, cursor->object.address,
+                         cursor->object.size,
+                         "array 0x%llx: part of it is not saved; its content_hash is not known",
+                         (unsigned long long)cursor->object.address);
 }
 
 static void result_length(struct object_cursor *cursor, const struct clr_shape *shape,
@@ -568,10 +567,11 @@ static enum clr_status string_column(struct clr_cursor *base, int column, sqlite
             clr_result_u64(context, hash);
         break;
     }
-    if (!known && clr_first_time(dump, address))
-        clr_problem(dump->problems, CLR_WARNING, "strings", address, cursor->object.size,
-                    "string 0x%llx: part of it is not saved; its value and hash are not known",
-                    (unsigned long long)address);
+    if (!known)
+        clr_problem_once(dump->problems, CLR_WARNING, "strings", false, address,
+                         cursor->object.size,
+                         "string 0x%llx: part of it is not saved; its value and hash are not known",
+                         (unsigned long long)address);
     return CLR_OK;
 }
 

@@ -96,10 +96,9 @@ struct static_cursor {
 
 static void lost(struct clr_dump *dump, const struct clr_member *member, const char *why)
 {
-    if (clr_first_time(dump, member->field.address + 2))
-        clr_problem(dump->problems, CLR_WARNING, "statics", member->field.address, 0,
-                    "static field %.100s of %.200s: %s", member->name,
-                    clr_type_name(dump->runtime, member->declaring), why);
+    clr_problem_once(dump->problems, CLR_WARNING, "statics", false, member->field.address, 0,
+                     "static field %.100s of %.200s: %s", member->name,
+                     clr_type_name(dump->runtime, member->declaring), why);
 }
 
 /* Where the member is; the walk stands on it. */
@@ -111,11 +110,14 @@ static void find(struct static_walk *walk)
     if (!walk->is_known && walk->found.known)
         lost(walk->dump, member, "where it lives is not saved in the dump");
     walk->is_known = walk->is_known && walk->found.known;
-    if (!walk->found.known && clr_first_time(walk->dump, member->field.is_thread_static ? 3 : 4))
-        clr_problem(walk->dump->problems, CLR_WARNING, "statics", 0, 0,
-                    "%s have no values: this runtime does not describe where they are (%s)",
-                    member->field.is_thread_static ? "thread statics" : "static fields",
-                    walk->statics.refusal);
+    if (!walk->found.known)
+        clr_problem_once(walk->dump->problems, CLR_WARNING, "statics", false, 0, 0,
+                         member->field.is_thread_static
+                             ? "thread statics have no values: this runtime does not describe "
+                               "where they are (%s)"
+                             : "static fields have no values: this runtime does not describe where "
+                               "they are (%s)",
+                         walk->statics.refusal);
 }
 
 /* The next thread that has the walk's member; false at the end. */

@@ -62,10 +62,9 @@ static void supers_deinit(struct supers *supers)
 
 static void tell(struct clr_dump *dump, uint64_t address, const char *what)
 {
-    if (clr_first_time(dump, address + 1))
-        clr_problem(dump->problems, CLR_WARNING, "supertypes", address, 0,
-                    "type 0x%llx: %s; its supertypes are not all known",
-                    (unsigned long long)address, what);
+    clr_problem_once(dump->problems, CLR_WARNING, "supertypes", false, address, 0,
+                     "type 0x%llx: %s; its supertypes are not all known",
+                     (unsigned long long)address, what);
 }
 
 /* Adds the interfaces of a type of the chain; those that are there already come from here. */

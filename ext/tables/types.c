@@ -94,11 +94,10 @@ static enum clr_status read_type(struct type_cursor *cursor, uint64_t address)
     cursor->is_read = clr_type_known(dump, address, &cursor->type);
     if (!cursor->is_read) {
         cursor->type = (struct clr_type){.address = address};
-        if (clr_first_time(dump, address))
-            clr_problem(
-                dump->problems, CLR_WARNING, "types", address, 0,
-                "type 0x%llx: the class of its MethodTable is not saved; little of it is known",
-                (unsigned long long)address);
+        clr_problem_once(
+            dump->problems, CLR_WARNING, "types", false, address, 0,
+            "type 0x%llx: the class of its MethodTable is not saved; little of it is known",
+            (unsigned long long)address);
     }
     return CLR_OK;
 }

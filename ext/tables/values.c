@@ -99,10 +99,11 @@ static enum clr_status read_value(struct clr_dump *dump, const char *table, uint
                                   struct clr_error *error)
 {
     CLR_TRY(clr_value_read(dump, place, value, error));
-    if (value->lost && clr_first_time(dump, place->address))
-        clr_problem(dump->problems, CLR_WARNING, table, place->address, 0,
-                    "object 0x%llx: the value at 0x%llx is not known: %s",
-                    (unsigned long long)object, (unsigned long long)place->address, value->lost);
+    if (value->lost)
+        clr_problem_once(dump->problems, CLR_WARNING, table, false, place->address, 0,
+                         "object 0x%llx: the value at 0x%llx is not known: %s",
+                         (unsigned long long)object, (unsigned long long)place->address,
+                         value->lost);
     return CLR_OK;
 }
 
