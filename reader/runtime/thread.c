@@ -103,6 +103,15 @@ const struct clr_binding clr_thread_bindings[] = {
     CLR_BINDINGS_END,
 };
 
+#define FRAME(member) offsetof(struct clr_gc_frame_layout, member)
+const struct clr_binding clr_gc_frame_bindings[] = {
+    {FRAME(next), CLR_FIELD, 0, false, "GCFrame", "Next"},
+    {FRAME(slots), CLR_FIELD, 0, false, "GCFrame", "ObjRefs"},
+    {FRAME(count), CLR_FIELD, 4, false, "GCFrame", "NumObjRefs"},
+    {FRAME(flags), CLR_FIELD, 4, false, "GCFrame", "GCFlags"},
+    CLR_BINDINGS_END,
+};
+
 static void unsaved(const struct clr_runtime *runtime, struct clr_problems *problems,
                     uint64_t thread, uint64_t address, const char *what)
 {
