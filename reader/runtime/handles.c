@@ -147,7 +147,7 @@ static enum clr_status read_block(struct walk *walk, uint64_t segment, uint64_t 
             handle.secondary_slot = user_slot;
         }
         if (!clr_grow(&walk->list, walk->count, &walk->room, sizeof *walk->list))
-            return clr_fail(walk->error, CLR_NOMEM, 0, "out of memory");
+            return clr_no_memory(walk->error);
         walk->list[walk->count++] = handle;
     }
     return CLR_OK;
@@ -207,7 +207,7 @@ static enum clr_status read_table(struct walk *walk, uint64_t table, uint32_t nu
             break;
         }
         if (!clr_map_put(&walk->seen, segment, 1))
-            return clr_fail(walk->error, CLR_NOMEM, 0, "out of memory");
+            return clr_no_memory(walk->error);
         CLR_TRY(read_segment(walk, segment, number));
         if (!clr_read_word(walk->runtime->process, segment + gc->seg_next_segment, &segment)) {
             damaged(walk, segment, "a segment that is not saved");

@@ -219,7 +219,7 @@ enum clr_status clr_runtime_open(const struct clr_process *process,
     struct clr_runtime *runtime = clr_alloc(1, sizeof *runtime);
     if (!runtime) {
         clr_descriptor_close(descriptor);
-        return clr_fail(error, CLR_NOMEM, 0, "out of memory");
+        return clr_no_memory(error);
     }
     runtime->process = process;
     runtime->descriptor = descriptor;

@@ -251,7 +251,7 @@ static enum clr_status follow(const struct clr_runtime *runtime, struct clr_prob
         }
         if (!clr_map_put(seen, link, 1) ||
             !clr_grow(&list->threads, list->count, &list->room, sizeof *list->threads))
-            return clr_fail(error, CLR_NOMEM, 0, "out of memory while threads were read");
+            return clr_no_memory(error);
         if (!read_thread(runtime, problems, address, &list->threads[list->count])) {
             clr_problem_of(problems, CLR_WARNING, "threads", 0, true, address, 0,
                            "the list of threads leads to 0x%llx, which is not saved: it ends here; "
