@@ -48,11 +48,6 @@ static const char *const kind_names[] = {
     [NOT_FLAG] = "0 or 1",
 };
 
-static enum clr_status out_of_memory(struct clr_error *error)
-{
-    return clr_fail(error, CLR_NOMEM, 0, "out of memory");
-}
-
 /* The names that there are, in a row. */
 static enum clr_status unknown(const char *name, struct clr_error *error)
 {
@@ -61,7 +56,7 @@ static enum clr_status unknown(const char *name, struct clr_error *error)
         clr_text_format(&names, "%s%s", i ? ", " : "", rows[i].name);
     enum clr_status status =
         names.failed
-            ? out_of_memory(error)
+            ? clr_no_memory(error)
             : clr_fail(error, CLR_MISUSE, 0, "unknown option '%s': there are %s", name, names.data);
     clr_text_deinit(&names);
     return status;
@@ -81,7 +76,7 @@ static enum clr_status copy_text(const clr_json *value, char **copy, struct clr_
     *copy = NULL;
     if (!text || length == 0 || strlen(text) != length)
         return CLR_OK;
-    return (*copy = clr_copy_text(text, length)) ? CLR_OK : out_of_memory(error);
+    return (*copy = clr_copy_text(text, length)) ? CLR_OK : clr_no_memory(error);
 }
 
 static enum clr_status add_folder(struct clr_options *options, size_t *room,
@@ -94,7 +89,7 @@ static enum clr_status add_folder(struct clr_options *options, size_t *room,
         return wrong_kind(option, error);
     if (!clr_grow(&options->modules, options->module_count, room, sizeof *options->modules)) {
         clr_free(folder);
-        return out_of_memory(error);
+        return clr_no_memory(error);
     }
     options->modules[options->module_count++] = folder;
     return CLR_OK;
@@ -123,7 +118,7 @@ static enum clr_status set_text(char **member, const struct option *option, cons
         return wrong_kind(option, error);
     char text[24];
     int length = snprintf(text, sizeof text, "%llu", (unsigned long long)number);
-    return (*member = clr_copy_text(text, (size_t)length)) ? CLR_OK : out_of_memory(error);
+    return (*member = clr_copy_text(text, (size_t)length)) ? CLR_OK : clr_no_memory(error);
 }
 
 static enum clr_status set(struct clr_options *options, const struct option *option,

@@ -69,7 +69,6 @@ enum { STATICS_BY_TYPE, STATICS_BY_OBJECT, STATICS_SCAN };
 /* Goes through the statics of types, one after the other. */
 struct static_walk {
     struct clr_dump *dump;
-    struct clr_statics statics;
     const uint64_t *list;
     size_t left;
     const struct clr_layout *layout;
@@ -105,8 +104,7 @@ static void lost(struct clr_dump *dump, const struct clr_member *member, const c
 static void find(struct static_walk *walk)
 {
     const struct clr_member *member = walk->member;
-    walk->is_known = clr_static_find(walk->dump->runtime, &walk->statics, &member->field, walk->on,
-                                     &walk->found);
+    walk->is_known = clr_static_find(walk->dump->runtime, &member->field, walk->on, &walk->found);
     if (!walk->is_known && walk->found.known)
         lost(walk->dump, member, "where it lives is not saved in the dump");
     walk->is_known = walk->is_known && walk->found.known;
@@ -117,7 +115,7 @@ static void find(struct static_walk *walk)
                                "where they are (%s)"
                              : "static fields have no values: this runtime does not describe where "
                                "they are (%s)",
-                         walk->statics.refusal);
+                         clr_statics_refusal(walk->dump->runtime));
 }
 
 /* The next thread that has the walk's member; false at the end. */
@@ -145,7 +143,7 @@ static bool next_static(struct static_walk *walk)
             continue;
         walk->on = NULL;
         walk->thread = 0;
-        if (walk->member->field.is_thread_static && walk->statics.has_thread_statics &&
+        if (walk->member->field.is_thread_static && clr_has_thread_statics(walk->dump->runtime) &&
             !next_thread(walk))
             continue;
         find(walk);
@@ -265,12 +263,11 @@ static enum clr_status start_statics(struct clr_cursor *base, const struct clr_q
     struct clr_cache *cache;
     *walk = (struct static_walk){.dump = dump};
     cursor->index = NULL;
-    clr_statics_bind(dump->runtime, &walk->statics);
-    if (!walk->statics.has_statics)
+    if (!dump->runtime->contract[CLR_CONTRACT_STATICS])
         return clr_fail(error, CLR_UNSUPPORTED, 0,
                         "statics: this runtime does not describe where static fields are (%s). "
                         "fields has their names",
-                        walk->statics.refusal);
+                        clr_statics_refusal(walk->dump->runtime));
     if (query->path == STATICS_BY_TYPE) {
         CLR_TRY(enter_type(walk, (uint64_t)clr_equal_int(query, 0), error));
         return next_row(base, error);

@@ -305,15 +305,18 @@ static size_t runs_up_to(const struct clr_process *process, uint64_t address)
     return (size_t)(from - process->starts) + (count == 1 && *from <= address);
 }
 
+inline const struct clr_run *clr_run_at(const struct clr_process *process, uint64_t address)
+{
+    size_t i = runs_up_to(process, address);
+    return i != 0 && address < process->runs[i - 1].end ? &process->runs[i - 1] : NULL;
+}
+
 const uint8_t *clr_view(const struct clr_process *process, uint64_t address, uint64_t want,
                         uint64_t *got)
 {
-    size_t i = runs_up_to(process, address);
+    const struct clr_run *run = clr_run_at(process, address);
     *got = 0;
-    if (i == 0)
-        return NULL;
-    const struct clr_run *run = &process->runs[i - 1];
-    if (address >= run->end)
+    if (!run)
         return NULL;
     uint64_t left = run->end - address, offset = run->offset + (address - run->start);
     struct clr_backing *backing = &process->files.items[run->file];

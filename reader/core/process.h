@@ -92,6 +92,9 @@ size_t clr_process_regions(const struct clr_process *process, const struct clr_r
 const uint8_t *clr_view(const struct clr_process *process, uint64_t address, uint64_t want,
                         uint64_t *got);
 
+/* The run that holds ADDRESS, or NULL. */
+const struct clr_run *clr_run_at(const struct clr_process *process, uint64_t address);
+
 /* Exactly SIZE bytes, over runs if need be; false if any of them is not saved. */
 bool clr_read(const struct clr_process *process, uint64_t address, void *out, size_t size);
 

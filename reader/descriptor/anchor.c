@@ -24,11 +24,6 @@ enum {
 
 static const char not_in_dump[] = "it leads to memory that is not in the dump";
 
-static enum clr_status no_memory(struct clr_error *error)
-{
-    return clr_fail(error, CLR_NOMEM, 0, "out of memory");
-}
-
 /* --- forms ------------------------------------------------------------------------------------ */
 
 static bool number_of(const clr_json *form, const char *key, uint64_t *number)
@@ -486,7 +481,7 @@ static enum clr_status resolve_anchor(struct clr_anchors *anchors, const char *n
     enum clr_status status = CLR_OK;
     clr_text_format(&what, "anchor '%s' of %s", name, anchors->name);
     if (what.failed)
-        status = no_memory(error);
+        status = clr_no_memory(error);
     else if (clr_json_member(form, "via"))
         status = via_anchor(anchors, form, what.data, &anchor, error);
     else if (clr_json_bool(clr_json_member(form, "image"), &bias) && bias)
@@ -538,7 +533,7 @@ enum clr_status clr_anchors_check(const struct clr_anchors *anchors, struct clr_
     const char *name, *fault = "";
     while (clr_entry_next(&parse, &walk, &name, &value, &outcome, &fault)) {
         if (outcome == CLR_VALUE_NOMEM)
-            return no_memory(error);
+            return clr_no_memory(error);
         if (outcome == CLR_VALUE_FAULT && fault != not_in_dump)
             return clr_fail(error, CLR_UNSUPPORTED, 0, "global %s of %s cannot be used: %s", name,
                             anchors->name, fault);

@@ -10,6 +10,7 @@
  */
 #include <string.h>
 
+#include "base/search.h"
 #include "descriptor/internal.h"
 
 size_t clr_descriptor_parts(const struct clr_descriptor *d, const struct clr_part **rows)
@@ -43,24 +44,21 @@ size_t clr_descriptor_fields(const struct clr_descriptor *d,
     return d->field_count;
 }
 
+static const char *name_at(const void *rows, size_t offset)
+{
+    const char *name;
+    memcpy(&name, (const char *)rows + offset, sizeof name);
+    return name;
+}
+
 /* The row of NAME among COUNT sorted rows whose first member is a name, or NULL. */
 static const void *find(const void *rows, size_t count, size_t stride, const char *name)
 {
-    size_t low = 0, high = count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        const void *row = (const char *)rows + middle * stride;
-        const char *found;
-        memcpy(&found, row, sizeof found);
-        int order = strcmp(name, found);
-        if (order == 0)
-            return row;
-        if (order < 0)
-            high = middle;
-        else
-            low = middle + 1;
-    }
-    return NULL;
+    size_t i;
+    CLR_SEARCH(i, 0, count, strcmp(name_at(rows, i * stride), name) < 0);
+    return i < count && strcmp(name_at(rows, i * stride), name) == 0
+               ? (const char *)rows + i * stride
+               : NULL;
 }
 
 _Static_assert(offsetof(struct clr_contract, name) == 0, "find reads the name");

@@ -102,7 +102,7 @@ enum clr_status clr_runtimes_find(const struct clr_process *process,
             clr_free(*list);
             *list = NULL;
             *count = 0;
-            return clr_fail(error, CLR_NOMEM, 0, "out of memory");
+            return clr_no_memory(error);
         }
         (*list)[(*count)++] = (struct clr_runtime_image){&images[i], address};
     }
@@ -155,7 +155,7 @@ static enum clr_status fail_choice(const struct clr_runtime_image *list, size_t 
                         (unsigned long long)list[i].image->start);
     enum clr_status status =
         text.failed
-            ? clr_fail(error, CLR_NOMEM, 0, "out of memory")
+            ? clr_no_memory(error)
             : clr_fail(error, CLR_MISUSE, 0,
                        "%s; option 'runtime' takes a number or part of a path:%s", why, text.data);
     clr_text_deinit(&text);
@@ -206,26 +206,11 @@ enum clr_status clr_runtime_choose(const struct clr_process *process,
 
 /* --- bytes that never change ------------------------------------------------------------------ */
 
-/* Whether the byte at ADDRESS comes from an image file that stands in for the dump. */
-static bool is_from_file(const struct clr_process *process, uint64_t address)
-{
-    const struct clr_run *runs;
-    size_t low = 0, high = clr_process_runs(process, &runs);
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (runs[middle].end <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    const struct clr_run *end = runs + clr_process_runs(process, &runs);
-    return runs + low < end && runs[low].start <= address && runs[low].file != 0;
-}
-
 static bool read_constant(struct clr_descriptor *d, uint64_t address, void *out, size_t size)
 {
     if (clr_read(d->process, address, out, size)) {
-        d->from_file |= is_from_file(d->process, address);
+        const struct clr_run *run = clr_run_at(d->process, address);
+        d->from_file |= run && run->file != 0;
         return true;
     }
     const struct clr_image *image = clr_image_at(d->process, address);
@@ -297,7 +282,7 @@ enum clr_status clr_structure_text(struct clr_descriptor *d, const struct clr_st
                         structure->name, (unsigned long long)structure->address, size);
     d->text_read += size;
     if (!(*text = clr_alloc(size + 1, 1)))
-        return clr_fail(error, CLR_NOMEM, 0, "out of memory");
+        return clr_no_memory(error);
     if (read_constant(d, structure->json, *text, size))
         return CLR_OK;
     clr_free(*text);

@@ -70,11 +70,6 @@ static bool is_conflict(struct clr_descriptor *d, const char *table, const char 
     return true;
 }
 
-static enum clr_status no_memory(struct clr_error *error)
-{
-    return clr_fail(error, CLR_NOMEM, 0, "out of memory");
-}
-
 static enum clr_status merge_globals(struct clr_descriptor *d, struct clr_error *error)
 {
     size_t kept = 0;
@@ -92,7 +87,7 @@ static enum clr_status merge_globals(struct clr_descriptor *d, struct clr_error 
     clr_free(sorted);
     if (!done) {
         clr_free(merged);
-        return no_memory(error);
+        return clr_no_memory(error);
     }
     clr_free(d->globals);
     d->globals = merged;
@@ -117,7 +112,7 @@ static enum clr_status merge_contracts(struct clr_descriptor *d, struct clr_erro
     clr_free(sorted);
     if (!done) {
         clr_free(merged);
-        return no_memory(error);
+        return clr_no_memory(error);
     }
     clr_free(d->contracts);
     d->contracts = merged;
@@ -201,7 +196,7 @@ static enum clr_status merge_types(struct clr_descriptor *d, struct clr_error *e
     if (!done) {
         clr_free(m.types);
         clr_free(m.fields);
-        return no_memory(error);
+        return clr_no_memory(error);
     }
     clr_free(d->types);
     clr_free(d->fields);
@@ -310,7 +305,7 @@ static enum clr_status read_child(struct clr_descriptor *d, const struct clr_par
     else if (d->tries >= CLR_DESCRIPTOR_TRIES_MAX || depth >= CLR_DESCRIPTOR_DEPTH_MAX)
         report_child(d, name, address, "there are too many of them");
     else if (read_part(d, name, address, parent, depth + 1, &reason) == CLR_NOMEM)
-        return no_memory(error);
+        return clr_no_memory(error);
     else if (reason.code != CLR_OK) {
         take_back(d, &mark);
         report_child(d, name, address, reason.text);
@@ -348,7 +343,7 @@ static enum clr_status read_own(struct clr_descriptor *d, uint64_t address,
 {
     struct mark mark = mark_of(d);
     if (read_part(d, "runtime", address, NULL, 0, reason) == CLR_NOMEM)
-        return no_memory(error);
+        return clr_no_memory(error);
     if (reason->code != CLR_OK) {
         take_back(d, &mark);
         d->from_file = false;
@@ -422,7 +417,7 @@ enum clr_status clr_descriptor_open(const struct clr_process *process,
     CLR_TRY(clr_runtime_choose(process, options, &runtime, error));
     struct clr_descriptor *d = clr_alloc(1, sizeof *d);
     if (!d)
-        return no_memory(error);
+        return clr_no_memory(error);
     d->process = process;
     d->image = runtime.image;
     d->problems = problems;

@@ -172,11 +172,6 @@ bool clr_entry_next(const struct clr_parse *parse, struct clr_entry_walk *walk, 
 
 /* --- rows ------------------------------------------------------------------------------------ */
 
-static enum clr_status no_memory(struct clr_error *error)
-{
-    return clr_fail(error, CLR_NOMEM, 0, "out of memory");
-}
-
 static const char *part_name(const struct clr_parse *parse)
 {
     return parse->d->parts[parse->part].name;
@@ -202,7 +197,7 @@ static enum clr_status add_global(const struct clr_parse *parse, const char *nam
 {
     struct clr_descriptor *d = parse->d;
     if (!clr_grow(&d->globals, d->global_count, &d->global_room, sizeof *d->globals))
-        return no_memory(error);
+        return clr_no_memory(error);
     d->globals[d->global_count++] = (struct clr_global){
         .name = name,
         .type = value->type,
@@ -227,7 +222,7 @@ static enum clr_status parse_globals(const struct clr_parse *parse, const clr_js
             fault = no_such_number;
         }
         if (outcome == CLR_VALUE_NOMEM)
-            return no_memory(error);
+            return clr_no_memory(error);
         if (outcome == CLR_VALUE_FAULT)
             report_global(parse, name, fault);
         if (outcome == CLR_VALUE_OK)
@@ -258,7 +253,7 @@ static enum clr_status add_type(const struct clr_parse *parse, const char *name,
 {
     struct clr_descriptor *d = parse->d;
     if (!clr_grow(&d->types, d->type_count, &d->type_room, sizeof *d->types))
-        return no_memory(error);
+        return clr_no_memory(error);
     d->types[d->type_count++] = (struct clr_described_type){
         .name = name,
         .size = CLR_ABSENT,
@@ -278,7 +273,7 @@ static enum clr_status add_number(const struct clr_parse *parse, const char *fie
     const char *fault = "";
     enum clr_outcome outcome = read_number(parse, json, field ? 0 : 1, &value, &fault);
     if (outcome == CLR_VALUE_NOMEM)
-        return no_memory(error);
+        return clr_no_memory(error);
     if (outcome == CLR_VALUE_FAULT)
         report_type(parse, type->name, field ? field : "size", fault);
     if (outcome != CLR_VALUE_OK)
@@ -288,7 +283,7 @@ static enum clr_status add_number(const struct clr_parse *parse, const char *fie
         return CLR_OK;
     }
     if (!clr_grow(&d->fields, d->field_count, &d->field_room, sizeof *d->fields))
-        return no_memory(error);
+        return clr_no_memory(error);
     d->fields[d->field_count++] = (struct clr_described_field){
         .name = field,
         .type = value.type ? value.type : hint,
@@ -378,7 +373,7 @@ static enum clr_status version_text(struct clr_descriptor *d, const clr_json *js
     clr_text_format(&built, "%llu", (unsigned long long)number);
     *text = built.failed ? NULL : clr_keep_text(d, built.data, built.length);
     clr_text_deinit(&built);
-    return *text ? CLR_OK : no_memory(error);
+    return *text ? CLR_OK : clr_no_memory(error);
 }
 
 static enum clr_status parse_contracts(const struct clr_parse *parse, const clr_json *list,
@@ -398,7 +393,7 @@ static enum clr_status parse_contracts(const struct clr_parse *parse, const clr_
             continue;
         }
         if (!clr_grow(&d->contracts, d->contract_count, &d->contract_room, sizeof *d->contracts))
-            return no_memory(error);
+            return clr_no_memory(error);
         d->contracts[d->contract_count++] =
             (struct clr_contract){.name = name, .version = version, .part = parse->part};
     }
@@ -477,17 +472,17 @@ enum clr_status clr_part_add(struct clr_descriptor *d, const struct clr_part *pa
     struct clr_text clean = {0};
     if (!clr_grow(&d->documents, d->document_count, &d->document_room, sizeof *d->documents)) {
         clr_json_destroy(root);
-        return no_memory(error);
+        return clr_no_memory(error);
     }
     d->documents[d->document_count++] = root;
     if (!clr_grow(&d->parts, d->part_count, &d->part_room, sizeof *d->parts))
-        return no_memory(error);
+        return clr_no_memory(error);
     clr_text_utf8(&clean, (const uint8_t *)text, length);
     const char *kept = clean.failed ? NULL : clr_keep_text(d, clean.data, clean.length);
     size_t kept_length = clean.length;
     clr_text_deinit(&clean);
     if (!kept)
-        return no_memory(error);
+        return clr_no_memory(error);
     struct clr_part *added = &d->parts[d->part_count++];
     *added = *part;
     added->json = kept;

@@ -52,11 +52,6 @@
 #include "base/text.h"
 #include "descriptor/internal.h"
 
-static enum clr_status no_memory(struct clr_error *error)
-{
-    return clr_fail(error, CLR_NOMEM, 0, "out of memory");
-}
-
 /* --- which one -------------------------------------------------------------------------------- */
 
 static enum clr_status check_machine(const struct clr_anchors *anchors, struct clr_error *error)
@@ -158,7 +153,7 @@ static enum clr_status read_file(const char *path, char **text, size_t *length,
         clr_fail(error, CLR_MISUSE, 0, "supplement %s is no file of at most %d bytes", path,
                  CLR_DESCRIPTOR_JSON_MAX);
     } else if (!(*text = clr_alloc((size_t)status.st_size + 1, 1))) {
-        no_memory(error);
+        clr_no_memory(error);
     } else {
         do {
             got = read(file, *text + *length, (size_t)status.st_size - *length);
@@ -195,7 +190,7 @@ static enum clr_status use_file(struct clr_descriptor *d, const char *path, stru
     size_t length;
     const char *name = keep_name(d, path);
     if (!name)
-        return no_memory(error);
+        return clr_no_memory(error);
     enum clr_status status = read_file(path, &text, &length, &reason);
     if (status == CLR_OK)
         status = use_supplement(d, name, text, length, &reason);
@@ -257,12 +252,12 @@ static enum clr_status use_shipped(struct clr_descriptor *d, const struct clr_em
         enum clr_status status =
             use_supplement(d, shipped->name, shipped->text, shipped->length, &why);
         if (status == CLR_NOMEM)
-            return no_memory(error);
+            return clr_no_memory(error);
         *used = status == CLR_OK;
         if (!*used)
             clr_fail(reason, status, why.address, "%s", why.text);
     }
-    return known->failed ? no_memory(error) : CLR_OK;
+    return known->failed ? clr_no_memory(error) : CLR_OK;
 }
 
 /* Without any table there is nothing to say about its length. */

@@ -48,7 +48,6 @@ const char *clr_root_kind_text(enum clr_root_kind kind)
 struct reading {
     const struct clr_root_sources *from;
     struct clr_roots *roots;
-    struct clr_statics statics;
     struct clr_map named;          /* slots of static arrays that a field names */
     uint64_t heap_start, heap_end; /* of all segments */
     struct clr_job *job;
@@ -148,7 +147,7 @@ static enum clr_status add_static(struct reading *r, const struct clr_field *fie
                             .type = field->type,
                             .field = field->address,
                             .thread = thread ? thread->address : 0};
-    if (!clr_static_find(r->from->runtime, &r->statics, field, thread, &found)) {
+    if (!clr_static_find(r->from->runtime, field, thread, &found)) {
         if (found.known)
             unread(r, field->address, "a static field");
         return CLR_OK;
@@ -178,7 +177,8 @@ static enum clr_status add_type_statics(struct reading *r, uint64_t type, struct
             CLR_TRY(add_static(r, &field, NULL, error));
             continue;
         }
-        for (size_t i = 0; r->statics.has_thread_statics && i < r->from->thread_count; i++)
+        for (size_t i = 0; clr_has_thread_statics(r->from->runtime) && i < r->from->thread_count;
+             i++)
             if (r->from->threads[i].static_data != 0)
                 CLR_TRY(add_static(r, &field, &r->from->threads[i], error));
     }
@@ -240,23 +240,25 @@ static enum clr_status read_statics(struct reading *r, struct clr_error *error)
     const uint64_t *types;
     size_t count;
     const struct clr_contract_row *contract = from->runtime->contract[CLR_CONTRACT_TYPES];
-    if (!r->statics.has_statics && contract && contract->flags & CLR_TYPES_HANDLES_HOLD_STATICS)
+    const bool has_statics = from->runtime->contract[CLR_CONTRACT_STATICS] != NULL;
+    const char *why = clr_statics_refusal(from->runtime);
+    if (!has_statics && contract && contract->flags & CLR_TYPES_HANDLES_HOLD_STATICS)
         clr_problem_of(from->problems, CLR_ERROR, "roots", 0, true, 0, 0,
                        "static fields are no roots of their own: this runtime does not describe "
                        "where they are (%s); handles of kind strong hold their arrays, which "
                        "retain what the fields hold",
-                       r->statics.refusal);
-    else if (!r->statics.has_statics)
+                       why);
+    else if (!has_statics)
         clr_problem_of(from->problems, CLR_ERROR, "roots", 0, true, 0, 0,
                        "static fields do not name roots, and thread statics are none: this runtime "
                        "does not describe where they are (%s)",
-                       r->statics.refusal);
-    else if (!r->statics.has_thread_statics)
+                       why);
+    else if (!clr_has_thread_statics(from->runtime))
         clr_problem_of(from->problems, CLR_ERROR, "roots", 1, true, 0, 0,
                        "thread statics are not among the roots: this runtime does not describe "
                        "where they are (%s)",
-                       r->statics.refusal);
-    if (!r->statics.has_statics)
+                       why);
+    if (!has_statics)
         return CLR_OK;
     CLR_TRY(clr_heap_types(from->heap, from->runtime, &types, &count, error));
     for (size_t i = 0; i < count; i++) {
@@ -304,10 +306,9 @@ static bool add_thread_data(void *context, uint64_t address, uint64_t object)
 
 static enum clr_status read_thread_data(struct reading *r, struct clr_error *error)
 {
-    for (size_t i = 0; r->statics.has_thread_statics && i < r->from->thread_count; i++) {
+    for (size_t i = 0; clr_has_thread_statics(r->from->runtime) && i < r->from->thread_count; i++) {
         struct thread_data data = {r, &r->from->threads[i], CLR_OK, error};
-        if (!clr_thread_static_roots(r->from->runtime, &r->statics, data.thread, add_thread_data,
-                                     &data))
+        if (!clr_thread_static_roots(r->from->runtime, data.thread, add_thread_data, &data))
             unread(r, data.thread->static_data, "thread statics");
         CLR_TRY(data.status);
     }
@@ -386,24 +387,11 @@ static enum clr_status read_exceptions(struct reading *r, struct clr_error *erro
     return CLR_OK;
 }
 
-struct frame_layout {
-    uint64_t next, slots, count, flags;
-};
-#define M(member) offsetof(struct frame_layout, member)
-static const struct clr_binding frame_bindings[] = {
-    {M(next), CLR_FIELD, 0, false, "GCFrame", "Next"},
-    {M(slots), CLR_FIELD, 0, false, "GCFrame", "ObjRefs"},
-    {M(count), CLR_FIELD, 4, false, "GCFrame", "NumObjRefs"},
-    {M(flags), CLR_FIELD, 4, false, "GCFrame", "GCFlags"},
-    CLR_BINDINGS_END,
-};
-#undef M
-
-static enum clr_status read_gc_frame(struct reading *r, const struct frame_layout *layout,
-                                     const struct clr_thread *thread, uint64_t frame,
-                                     struct clr_error *error)
+static enum clr_status read_gc_frame(struct reading *r, const struct clr_thread *thread,
+                                     uint64_t frame, struct clr_error *error)
 {
     const struct clr_runtime *runtime = r->from->runtime;
+    const struct clr_gc_frame_layout *layout = &runtime->gc_frames;
     uint64_t slots;
     uint32_t count, flags;
     if (!clr_field_word(runtime, frame, layout->slots, &slots) ||
@@ -432,8 +420,7 @@ static enum clr_status read_gc_frame(struct reading *r, const struct frame_layou
 static enum clr_status read_gc_frames(struct reading *r, struct clr_error *error)
 {
     const struct clr_runtime *runtime = r->from->runtime;
-    struct frame_layout layout;
-    if (clr_bind(runtime->descriptor, "Thread", frame_bindings, &layout, NULL) != CLR_OK)
+    if (!runtime->contract[CLR_CONTRACT_GC_FRAMES])
         return CLR_OK; /* before 11; conservative stacks cover them */
     for (size_t i = 0; i < r->from->thread_count; i++) {
         uint64_t frame = r->from->threads[i].gc_frame,
@@ -445,8 +432,8 @@ static enum clr_status read_gc_frames(struct reading *r, struct clr_error *error
                 endless(r, frame, "GC frames");
                 break;
             }
-            CLR_TRY(read_gc_frame(r, &layout, &r->from->threads[i], frame, error));
-            if (!clr_field_word(runtime, frame, layout.next, &next)) {
+            CLR_TRY(read_gc_frame(r, &r->from->threads[i], frame, error));
+            if (!clr_field_word(runtime, frame, runtime->gc_frames.next, &next)) {
                 unread(r, frame, "a GC frame");
                 break;
             }
@@ -625,7 +612,6 @@ enum clr_status clr_roots_read(const struct clr_root_sources *from, struct clr_j
     *out = NULL;
     if (!(r.roots = clr_alloc(1, sizeof *r.roots)))
         return no_memory(error);
-    clr_statics_bind(from->runtime, &r.statics);
     r.heap_start = UINT64_MAX;
     for (size_t i = 0; i < from->gc->segment_count; i++) {
         if (from->gc->segments[i].start < r.heap_start)

@@ -30,6 +30,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/search.h"
 #include "runtime/contracts.h"
 #include "runtime/methods.h"
 #include "runtime/nibblemap.h"
@@ -140,11 +141,6 @@ const char *clr_tier_text(enum clr_tier tier)
     return names[tier];
 }
 
-static enum clr_status no_memory(struct clr_error *error)
-{
-    return clr_fail(error, CLR_NOMEM, 0, "out of memory while native code was listed");
-}
-
 /* --- Sections -----------------------------------------------------------------------------------
  */
 
@@ -166,7 +162,7 @@ static enum clr_status add_section(struct map_walk *walk, uint64_t section, stru
     if (section == 0 || clr_map_get(&walk->seen, section, &known))
         return CLR_OK;
     if (!clr_map_put(&walk->seen, section, 1))
-        return no_memory(error);
+        return clr_no_memory(error);
     if (!clr_field_word(runtime, section, l->section_begin, &s.begin) ||
         !clr_field_word(runtime, section, l->section_end, &s.end) ||
         !clr_field_u32(runtime, section, l->section_flags, &s.flags) ||
@@ -179,7 +175,7 @@ static enum clr_status add_section(struct map_walk *walk, uint64_t section, stru
         return CLR_OK;
     if (!clr_grow(&codes->sections, codes->section_count, &codes->section_room,
                   sizeof *codes->sections))
-        return no_memory(error);
+        return clr_no_memory(error);
     codes->sections[codes->section_count++] = s;
     return CLR_OK;
 }
@@ -192,7 +188,7 @@ static enum clr_status walk_fragments(struct map_walk *walk, uint64_t fragment,
     uint64_t known, section;
     while (fragment != 0 && !clr_map_get(&walk->seen, fragment, &known)) {
         if (!clr_map_put(&walk->seen, fragment, 1))
-            return no_memory(error);
+            return clr_no_memory(error);
         if (!clr_field_word(runtime, fragment, l->fragment_section, &section)) {
             walk->damaged = true;
             return CLR_OK;
@@ -215,7 +211,7 @@ static enum clr_status walk_table(struct map_walk *walk, uint64_t table, unsigne
     if (clr_map_get(&walk->seen, table, &known))
         return CLR_OK;
     if (!clr_map_put(&walk->seen, table, level))
-        return no_memory(error);
+        return clr_no_memory(error);
     CLR_TRY(clr_job_poll(walk->job, "listing native code", 0, 0, error));
     for (unsigned i = 0; i < MAP_ENTRIES; i++) {
         if (!clr_read_word(runtime->process, table + (uint64_t)i * runtime->word, &entry)) {
@@ -280,15 +276,10 @@ enum clr_status clr_code_sections_read(struct clr_runtime *runtime, struct clr_j
 
 const struct clr_code_section *clr_code_section_at(const struct clr_codes *codes, uint64_t address)
 {
-    size_t low = 0, high = codes->section_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (codes->sections[middle].begin <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low != 0 && address < codes->sections[low - 1].end ? &codes->sections[low - 1] : NULL;
+    const struct clr_code_section *sections = codes->sections;
+    size_t i;
+    CLR_SEARCH(i, 0, codes->section_count, sections[i].begin <= address);
+    return i != 0 && address < sections[i - 1].end ? &sections[i - 1] : NULL;
 }
 
 /* --- Code of the JIT ----------------------------------------------------------------------------
@@ -405,7 +396,7 @@ static enum clr_status read_heap(struct clr_runtime *runtime, struct clr_codes *
                 continue;
             read_header(runtime, section, start, &code);
             if (!add_code(codes, &code))
-                return no_memory(error);
+                return clr_no_memory(error);
         }
     }
     if (bad || missing)
@@ -428,7 +419,7 @@ static enum clr_status read_image(struct clr_runtime *runtime, struct clr_code_c
     struct clr_method method;
     size_t unknown = 0, without = 0;
     if (!clr_grow(&cache->images, cache->image_count, &cache->image_room, sizeof *cache->images))
-        return no_memory(error);
+        return clr_no_memory(error);
     CLR_TRY(clr_r2r_open(runtime, section->module, section->begin, section->end, &image, error));
     cache->images[cache->image_count++] = image;
     for (size_t i = 0; i < image->entry_count; i++) {
@@ -450,7 +441,7 @@ static enum clr_status read_image(struct clr_runtime *runtime, struct clr_code_c
         if (code.size > section->end - code.start)
             code.size = code.hot_size = 0;
         if (!add_code(codes, &code) || (cold.size != 0 && !add_code(codes, &cold)))
-            return no_memory(error);
+            return clr_no_memory(error);
     }
     if (unknown != 0)
         clr_problem_of(runtime->problems, CLR_WARNING, "native_codes", image->info, false,
@@ -513,7 +504,7 @@ static enum clr_status apply_versions(struct clr_runtime *runtime, struct clr_co
     codes->by_method = clr_alloc(codes->count, sizeof *codes->by_method);
     if (!sorted || !codes->by_method) {
         clr_free(sorted);
-        return no_memory(error);
+        return clr_no_memory(error);
     }
     for (size_t i = 0; i < codes->count; i++)
         sorted[i] = &codes->rows[i];
@@ -566,7 +557,7 @@ enum clr_status clr_codes_need(struct clr_runtime *runtime, struct clr_job *job,
         CLR_TRY(clr_runtime_require(runtime, CLR_CONTRACT_CODE, "native_codes", error));
         struct clr_code_cache *cache = clr_alloc(1, sizeof *cache);
         if (!cache)
-            return no_memory(error);
+            return clr_no_memory(error);
         enum clr_status status = list_all(runtime, cache, job, error);
         if (status != CLR_OK) {
             clr_code_cache_destroy(cache);
@@ -580,34 +571,20 @@ enum clr_status clr_codes_need(struct clr_runtime *runtime, struct clr_job *job,
 
 const struct clr_code *clr_code_at(const struct clr_codes *codes, uint64_t address)
 {
-    size_t low = 0, high = codes->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (codes->rows[middle].start <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (low == 0)
+    size_t i;
+    CLR_SEARCH(i, 0, codes->count, codes->rows[i].start <= address);
+    if (i == 0)
         return NULL;
-    const struct clr_code *code = &codes->rows[low - 1];
+    const struct clr_code *code = &codes->rows[i - 1];
     return address == code->start || address - code->start < code->size ? code : NULL;
 }
 
 size_t clr_codes_of(const struct clr_codes *codes, uint64_t method, size_t *first)
 {
-    size_t low = 0, high = codes->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (codes->rows[codes->by_method[middle]].method < method)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    *first = low;
-    size_t count = 0;
-    while (low + count < codes->count &&
-           codes->rows[codes->by_method[low + count]].method == method)
+    size_t i, count = 0;
+    CLR_SEARCH(i, 0, codes->count, codes->rows[codes->by_method[i]].method < method);
+    *first = i;
+    while (i + count < codes->count && codes->rows[codes->by_method[i + count]].method == method)
         count++;
     return method == 0 ? 0 : count;
 }

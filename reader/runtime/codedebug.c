@@ -32,7 +32,7 @@ static enum clr_status fetch(const struct clr_runtime *runtime, uint64_t address
     if (want > blob->room) {
         uint8_t *grown = clr_realloc(blob->copy, want, 1);
         if (!grown)
-            return clr_fail(error, CLR_NOMEM, 0, "out of memory");
+            return clr_no_memory(error);
         blob->copy = grown;
         blob->room = want;
     }
@@ -122,7 +122,7 @@ enum clr_status clr_debug_open(struct clr_runtime *runtime, const struct clr_cod
                 continue;
             enum clr_decoded result = count == 1 ? CLR_DECODED : fits(&blob->info);
             if (result == CLR_DECODED_NOMEM)
-                return clr_fail(error, CLR_NOMEM, 0, "out of memory");
+                return clr_no_memory(error);
             if (result == CLR_DECODED) {
                 *found = true;
                 return CLR_OK;
@@ -150,7 +150,7 @@ enum clr_status clr_code_bounds(struct clr_runtime *runtime, const struct clr_co
     enum clr_decoded result =
         clr_bounds_decode(info->format, info->bytes + chunk->offset, chunk->size, bounds);
     if (result == CLR_DECODED_NOMEM)
-        return clr_fail(error, CLR_NOMEM, 0, "out of memory");
+        return clr_no_memory(error);
     const struct clr_codes *codes;
     CLR_TRY(clr_codes_need(runtime, NULL, &codes, error));
     uint64_t total = clr_code_total(codes, code);
@@ -180,7 +180,7 @@ enum clr_status clr_code_variables(struct clr_runtime *runtime, const struct clr
     enum clr_decoded result = clr_variables_decode(
         info->format, info->bytes + info->variables.offset, info->variables.size, scale, variables);
     if (result == CLR_DECODED_NOMEM)
-        return clr_fail(error, CLR_NOMEM, 0, "out of memory");
+        return clr_no_memory(error);
     if (result == CLR_DECODED_BAD)
         tell(runtime, code, "debug_vars", "holds variables that make no sense");
     return CLR_OK;

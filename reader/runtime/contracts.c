@@ -50,6 +50,14 @@ const struct clr_contract_row clr_contract_rows[] = {
     {CLR_CONTRACT_DEBUG_INFO, "DebugInfo", "s8", clr_debug_bindings, CLR_DEBUG_NIBBLES},
     {CLR_CONTRACT_EXCEPTION, "Exception", "c1", clr_exception_bindings, 0},
     {CLR_CONTRACT_EXCEPTION, "Exception", "1", clr_exception_bindings, 0},
+    {CLR_CONTRACT_STATICS, "RuntimeTypeSystem", "c1", clr_statics_bindings, 0},
+    {CLR_CONTRACT_STATICS, "RuntimeTypeSystem", "1", clr_statics_bindings, 0},
+    {CLR_CONTRACT_STATICS, "RuntimeTypeSystem", "s8", clr_statics_bindings, 0},
+    {CLR_CONTRACT_THREAD_STATICS, "Thread", "c1", clr_thread_statics_bindings, 0},
+    {CLR_CONTRACT_THREAD_STATICS, "Thread", "1", clr_thread_statics_bindings, 0},
+    {CLR_CONTRACT_GC_FRAMES, "Thread", "c1", clr_gc_frame_bindings, 0},
+    {CLR_CONTRACT_GC_FRAMES, "Thread", "1", clr_gc_frame_bindings, 0},
+    {CLR_CONTRACT_WRAPPERS, "ComWrappers", "c1", clr_wrappers_bindings, 0},
     {CLR_CONTRACTS, NULL, NULL, NULL, 0},
 };
 

@@ -21,7 +21,11 @@ extern const struct clr_binding clr_code_bindings[];       /* code.c: struct clr
 extern const struct clr_binding clr_versions_bindings[];   /* versions.c */
 extern const struct clr_binding clr_precode_bindings[];    /* precode.c */
 extern const struct clr_binding clr_debug_bindings[];      /* debuginfo.c */
-extern const struct clr_binding clr_exception_bindings[]; /* debuginfo.c's neighbour: exception.c */
+extern const struct clr_binding clr_exception_bindings[];  /* exception.c */
+extern const struct clr_binding clr_statics_bindings[];    /* statics.c */
+extern const struct clr_binding clr_thread_statics_bindings[]; /* statics.c */
+extern const struct clr_binding clr_gc_frame_bindings[];       /* thread.c */
+extern const struct clr_binding clr_wrappers_bindings[];       /* handles.c */
 
 /* Free what the caches of the runtime hold; NULL is fine. */
 void clr_module_cache_destroy(struct clr_module_cache *cache); /* loader.c */

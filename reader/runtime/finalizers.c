@@ -37,7 +37,7 @@ static enum clr_status read_part(struct walk *walk, struct clr_problems *problem
         if (entry.object == 0)
             continue;
         if (!clr_grow(&walk->list, walk->count, &walk->room, sizeof *walk->list))
-            return clr_fail(error, CLR_NOMEM, 0, "out of memory");
+            return clr_no_memory(error);
         walk->list[walk->count++] = entry;
     }
     return CLR_OK;

@@ -41,6 +41,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/search.h"
 #include "runtime/contracts.h"
 
 #define AT(m) offsetof(struct clr_gc_layout, m)
@@ -209,7 +210,7 @@ static enum clr_status read_workstation_heap(struct clr_gc_opening *o)
                         "a workstation GC without GCHeapGenerationTable in the descriptor: its "
                         "heap cannot be found");
     if (!(o->gc->heaps = clr_alloc(1, sizeof *o->gc->heaps)))
-        return clr_gc_no_memory(o->error);
+        return clr_no_memory(o->error);
     o->gc->heap_count = 1;
     heap = o->gc->heaps;
     heap->generations = l->w_generations;
@@ -265,7 +266,7 @@ static enum clr_status read_server_heaps(struct clr_gc_opening *o)
                         "the number of the server GC's heaps, %u at 0x%llx, makes no sense", count,
                         (unsigned long long)l->heap_count);
     if (!(o->gc->heaps = clr_alloc(count, sizeof *o->gc->heaps)))
-        return clr_gc_no_memory(o->error);
+        return clr_no_memory(o->error);
     o->gc->heap_count = count;
     for (uint32_t i = 0; i < count; i++) {
         struct clr_gc_heap *heap = &o->gc->heaps[i];
@@ -343,7 +344,7 @@ enum clr_status clr_gc_open(const struct clr_runtime *runtime, struct clr_proble
     *gc = NULL;
     CLR_TRY(clr_runtime_require(runtime, CLR_CONTRACT_GC, "segments", error));
     if (!(o.gc = clr_alloc(1, sizeof *o.gc)))
-        return clr_gc_no_memory(error);
+        return clr_no_memory(error);
     status = read_all(&o);
     clr_map_deinit(&o.seen);
     if (status != CLR_OK) {
@@ -373,17 +374,9 @@ const char *clr_oom_reason_text(uint32_t reason)
 
 const struct clr_segment *clr_gc_segment_at(const struct clr_gc *gc, uint64_t address)
 {
-    size_t low = 0, high = gc->segment_count;
-    while (low < high) { /* the first segment that ends behind ADDRESS */
-        size_t middle = low + (high - low) / 2;
-        if (gc->segments[middle].end <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (low == gc->segment_count || gc->segments[low].start > address)
-        return NULL;
-    return &gc->segments[low];
+    size_t i;
+    CLR_SEARCH(i, 0, gc->segment_count, gc->segments[i].end <= address);
+    return i < gc->segment_count && gc->segments[i].start <= address ? &gc->segments[i] : NULL;
 }
 
 int clr_segment_generation(const struct clr_segment *segment, uint64_t address)

@@ -81,14 +81,14 @@ static enum clr_status read_series(const struct clr_runtime *runtime, const stru
             if (lack < (int64_t)(start + word) || lack >= UINT32_MAX)
                 return nonsense(type, "a series ends outside the array", error);
             if (!add(pool, slots, start, (uint64_t)lack))
-                return clr_fail(error, CLR_NOMEM, 0, "out of memory");
+                return clr_no_memory(error);
         } else {
             int64_t bytes = size + (int64_t)base;
             if (bytes < 0 || bytes % (int64_t)word ||
                 start + (uint64_t)bytes > (base > word ? base - word : 0))
                 return nonsense(type, "a series ends outside the object", error);
             if (bytes && !add(pool, slots, start, (uint64_t)bytes / word))
-                return clr_fail(error, CLR_NOMEM, 0, "out of memory");
+                return clr_no_memory(error);
         }
     }
     return CLR_OK;
@@ -113,7 +113,7 @@ static enum clr_status read_items(const struct clr_runtime *runtime, const struc
             !clr_read_uint(runtime->process, at + word / 2, word / 2, &skip))
             return fault(type, at, error);
         if (count && !add(pool, slots, element, count))
-            return clr_fail(error, CLR_NOMEM, 0, "out of memory");
+            return clr_no_memory(error);
         element += count * word + skip;
         if (element > type->component_size)
             return nonsense(type, "items are longer than an element", error);

@@ -25,11 +25,6 @@ static inline bool clr_gc_given(uint64_t variable)
     return clr_has(variable) && variable != 0;
 }
 
-static inline enum clr_status clr_gc_no_memory(struct clr_error *error)
-{
-    return clr_fail(error, CLR_NOMEM, 0, "out of memory while reading the GC's segments");
-}
-
 /* Follows the list of segments of generation NUMBER of a heap. */
 enum clr_status clr_gc_read_list(struct clr_gc_opening *opening, uint32_t heap, uint32_t number);
 /* Sorts the segments and refuses those that reach into the one before. */

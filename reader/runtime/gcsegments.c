@@ -129,13 +129,13 @@ enum clr_status clr_gc_read_list(struct clr_gc_opening *o, uint32_t heap_number,
             break;
         }
         if (!clr_map_put(&o->seen, at, from))
-            return clr_gc_no_memory(o->error);
+            return clr_no_memory(o->error);
         segment.kind = number == GEN_LOH ? CLR_LOH : number == GEN_POH ? CLR_POH : CLR_SOH;
         segment.has_contexts = number == 0;
         if (read_segment(o, heap, &segment)) {
             if (!clr_grow(&o->gc->segments, o->gc->segment_count, &o->segment_room,
                           sizeof *o->gc->segments))
-                return clr_gc_no_memory(o->error);
+                return clr_no_memory(o->error);
             o->gc->segments[o->gc->segment_count++] = segment;
         }
         if (!clr_field_word(o->runtime, at, o->layout->seg_next, &next)) {
@@ -210,7 +210,7 @@ static enum clr_status add_context(struct clr_gc_opening *o, uint64_t pointer, u
     }
     if (!clr_grow(&o->gc->contexts, o->gc->context_count, &o->context_room,
                   sizeof *o->gc->contexts))
-        return clr_gc_no_memory(o->error);
+        return clr_no_memory(o->error);
     o->gc->contexts[o->gc->context_count++] =
         (struct clr_context){.pointer = pointer, .limit = limit, .thread = thread};
     return CLR_OK;

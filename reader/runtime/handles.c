@@ -29,6 +29,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/contracts.h"
+
+#define M(member) offsetof(struct clr_wrappers_layout, member)
+const struct clr_binding clr_wrappers_bindings[] = {
+    {M(holder_wrapper), CLR_FIELD, 0, false, "ManagedObjectWrapperHolderObject", "Wrapper"},
+    {M(wrapper_count), CLR_FIELD, 8, false, "ManagedObjectWrapperLayout", "RefCount"},
+    CLR_BINDINGS_END,
+};
+#undef M
+
 enum {
     MOST_MAPS = 1024,
     MOST_TABLES = 4096, /* processors */
@@ -71,7 +81,6 @@ bool clr_handle_holds(const struct clr_handle *handle)
 
 struct walk {
     const struct clr_runtime *runtime;
-    uint64_t holder_wrapper, wrapper_count; /* of ref_counted handles; CLR_ABSENT: not described */
     struct clr_problems *problems;
     struct clr_handle *list;
     size_t count, room;
@@ -101,10 +110,11 @@ static int64_t ref_count(const struct walk *walk, uint64_t handle, uint64_t obje
     const struct clr_process *process = walk->runtime->process;
     const uint64_t com = 0x7fffffff;
     uint64_t wrapper, owner, count;
-    if (!clr_has(walk->holder_wrapper) || !clr_has(walk->wrapper_count) ||
-        !clr_read_word(process, object + walk->holder_wrapper, &wrapper) || wrapper == 0 ||
+    const struct clr_wrappers_layout *l = &walk->runtime->wrappers;
+    if (!walk->runtime->contract[CLR_CONTRACT_WRAPPERS] ||
+        !clr_read_word(process, object + l->holder_wrapper, &wrapper) || wrapper == 0 ||
         !clr_read_word(process, wrapper, &owner) || owner != handle ||
-        !clr_read_u64(process, wrapper + walk->wrapper_count, &count))
+        !clr_read_u64(process, wrapper + l->wrapper_count, &count))
         return -1;
     return (count & com) != 0 || count >> 32 == 0 ? (int64_t)(count & com) : -1;
 }
@@ -137,7 +147,7 @@ static enum clr_status read_block(struct walk *walk, uint64_t segment, uint64_t 
             handle.secondary_slot = user_slot;
         }
         if (!clr_grow(&walk->list, walk->count, &walk->room, sizeof *walk->list))
-            return clr_fail(walk->error, CLR_NOMEM, 0, "out of memory");
+            return clr_no_memory(walk->error);
         walk->list[walk->count++] = handle;
     }
     return CLR_OK;
@@ -197,7 +207,7 @@ static enum clr_status read_table(struct walk *walk, uint64_t table, uint32_t nu
             break;
         }
         if (!clr_map_put(&walk->seen, segment, 1))
-            return clr_fail(walk->error, CLR_NOMEM, 0, "out of memory");
+            return clr_no_memory(walk->error);
         CLR_TRY(read_segment(walk, segment, number));
         if (!clr_read_word(walk->runtime->process, segment + gc->seg_next_segment, &segment)) {
             damaged(walk, segment, "a segment that is not saved");
@@ -287,14 +297,6 @@ enum clr_status clr_handles_read(const struct clr_runtime *runtime, const struct
 {
     struct walk walk = {.runtime = runtime, .problems = problems, .error = error};
     const struct clr_gc_layout *layout = &runtime->gc;
-    const char *wrappers = clr_descriptor_contract(runtime->descriptor, "ComWrappers");
-    walk.holder_wrapper = walk.wrapper_count = CLR_ABSENT;
-    if (wrappers && strcmp(wrappers, "c1") == 0) {
-        walk.holder_wrapper = clr_descriptor_offset(runtime->descriptor,
-                                                    "ManagedObjectWrapperHolderObject", "Wrapper");
-        walk.wrapper_count =
-            clr_descriptor_offset(runtime->descriptor, "ManagedObjectWrapperLayout", "RefCount");
-    }
     *list = NULL;
     *count = 0;
     if (!clr_has(layout->handle_map) || !clr_has(layout->max_types) ||

@@ -110,11 +110,6 @@ struct clr_module_cache {
     size_t context_count;
 };
 
-static enum clr_status out_of_memory(struct clr_error *error)
-{
-    return clr_fail(error, CLR_NOMEM, 0, "out of memory while modules were read");
-}
-
 void clr_module_cache_destroy(struct clr_module_cache *cache)
 {
     if (!cache)
@@ -139,13 +134,13 @@ static enum clr_status add_module(struct clr_runtime *runtime, struct clr_module
         return CLR_OK;
     struct clr_module_record *module = clr_alloc(1, sizeof *module);
     if (!module)
-        return out_of_memory(error);
+        return clr_no_memory(error);
     module->shown.address = address;
     enum clr_status status = clr_module_read(runtime, module, error);
     if (status == CLR_OK &&
         (!clr_grow(&cache->modules, cache->count, &cache->room, sizeof *cache->modules) ||
          !clr_map_put(&cache->by_address, address, cache->count + 1)))
-        status = out_of_memory(error);
+        status = clr_no_memory(error);
     if (status != CLR_OK) {
         clr_module_destroy(module);
         return status;
@@ -228,7 +223,7 @@ static enum clr_status read_list(struct clr_runtime *runtime, struct clr_module_
             break;
         }
         if (!clr_map_put(&seen, block, 1)) {
-            status = out_of_memory(error);
+            status = clr_no_memory(error);
             break;
         }
         if (!clr_field_u32(runtime, block, l->block_size, &size)) {
@@ -265,7 +260,7 @@ static enum clr_status need_cache(struct clr_runtime *runtime, struct clr_error 
     CLR_TRY(clr_runtime_require(runtime, CLR_CONTRACT_LOADER, "modules", error));
     struct clr_module_cache *cache = clr_alloc(1, sizeof *cache);
     if (!cache)
-        return out_of_memory(error);
+        return clr_no_memory(error);
     enum clr_status status;
     if (clr_has(runtime->loader.domain_assemblies)) {
         status = read_list(runtime, cache, error);
@@ -295,7 +290,7 @@ enum clr_status clr_modules(struct clr_runtime *runtime, const struct clr_module
         if (!shown || !clr_grow(&cache->shown, cache->shown_count, &cache->shown_room,
                                 sizeof *cache->shown)) {
             clr_free(shown);
-            return out_of_memory(error);
+            return clr_no_memory(error);
         }
         for (size_t i = 0; i < cache->count; i++)
             shown[i] = &cache->modules[i]->shown;
@@ -372,7 +367,7 @@ enum clr_status clr_load_contexts(struct clr_runtime *runtime,
     struct clr_module_cache *cache = runtime->modules;
     if (!cache->contexts) {
         if (!(cache->contexts = clr_alloc(module_count, sizeof *cache->contexts)))
-            return out_of_memory(error);
+            return clr_no_memory(error);
         for (size_t i = 0; i < module_count; i++)
             if (modules[i]->binder != 0)
                 add_to_context(cache, modules[i]);

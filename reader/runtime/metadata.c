@@ -36,6 +36,8 @@
 
 #include <string.h>
 
+#include "base/search.h"
+
 /* What a column is. */
 enum {
     END, /* no further column */
@@ -207,15 +209,9 @@ static struct clr_bytes little_endian(const void *data, size_t size)
 /* Whether one of the holes touches SIZE bytes at AT. */
 static bool touches_hole(const struct clr_metadata *metadata, const uint8_t *at, size_t size)
 {
-    size_t start = (size_t)(at - metadata->root), low = 0, high = metadata->hole_count;
-    while (low < high) { /* the first hole that does not end before the bytes */
-        size_t middle = low + (high - low) / 2;
-        if (metadata->holes[middle].end <= start)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < metadata->hole_count && metadata->holes[low].start < start + size;
+    size_t start = (size_t)(at - metadata->root), i;
+    CLR_SEARCH(i, 0, metadata->hole_count, metadata->holes[i].end <= start);
+    return i < metadata->hole_count && metadata->holes[i].start < start + size;
 }
 
 static inline bool is_missing(const struct clr_metadata *metadata, const uint8_t *at, size_t size)
@@ -538,16 +534,10 @@ uint32_t clr_metadata_find(const struct clr_metadata *metadata, enum clr_table_i
     /* Halving needs every key. */
     if (metadata->sorted >> table & 1 && key_column[table] == column + 1 &&
         !is_missing(metadata, t->rows, (size_t)count * t->row_size)) {
-        uint32_t low = 1, high = count + 1; /* the first row whose key is not below VALUE */
-        while (low < high) {
-            uint32_t middle = low + (high - low) / 2;
-            clr_metadata_cell(metadata, table, middle, column, &cell);
-            if (cell < value)
-                low = middle + 1;
-            else
-                high = middle;
-        }
-        return clr_metadata_cell(metadata, table, low, column, &cell) && cell == value ? low : 0;
+        uint32_t rid;
+        CLR_SEARCH(rid, 1, count + 1,
+                   clr_metadata_cell(metadata, table, rid, column, &cell) && cell < value);
+        return clr_metadata_cell(metadata, table, rid, column, &cell) && cell == value ? rid : 0;
     }
     for (uint32_t rid = 1; rid <= count; rid++)
         if (clr_metadata_cell(metadata, table, rid, column, &cell) && cell == value)

@@ -41,11 +41,6 @@ enum {
                         is allocated for it is bounded by what the dump holds */
 };
 
-static enum clr_status out_of_memory(struct clr_error *error)
-{
-    return clr_fail(error, CLR_NOMEM, 0, "out of memory while modules were read");
-}
-
 void clr_module_destroy(struct clr_module_record *module)
 {
     if (!module)
@@ -67,7 +62,7 @@ static enum clr_status take_text(struct clr_text *text, const char **out, struct
         clr_text_add(text, "", 0);
     if (text->failed) {
         clr_text_deinit(text);
-        return out_of_memory(error);
+        return clr_no_memory(error);
     }
     *out = text->data;
     return CLR_OK;
@@ -95,7 +90,7 @@ static enum clr_status read_text(const struct clr_runtime *runtime, uint64_t add
     size_t size = wide ? units * 2 : units;
     uint8_t *bytes = clr_alloc(size, 1);
     if (!bytes)
-        return out_of_memory(error);
+        return clr_no_memory(error);
     if (clr_read(runtime->process, address, bytes, size)) {
         if (wide)
             clr_text_utf16(&text, bytes, units, clr_process_info(runtime->process)->swapped);
@@ -168,25 +163,10 @@ static void read_image(const struct clr_runtime *runtime, struct clr_module *mod
                        why.text);
 }
 
-/* The run that holds ADDRESS, or NULL. */
-static const struct clr_run *run_of(const struct clr_process *process, uint64_t address)
-{
-    const struct clr_run *runs;
-    size_t low = 0, count = clr_process_runs(process, &runs), high = count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (runs[middle].end <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < count && runs[low].start <= address ? &runs[low] : NULL;
-}
-
 /* Whether the bytes at ADDRESS come from the core or from an image file. */
 static enum clr_source source_of(const struct clr_process *process, uint64_t address)
 {
-    const struct clr_run *run = run_of(process, address);
+    const struct clr_run *run = clr_run_at(process, address);
     return !run || run->file == 0 ? CLR_SOURCE_CORE : CLR_SOURCE_FILE;
 }
 
@@ -244,7 +224,7 @@ static enum clr_status copy_parts(const struct clr_process *process,
     size_t count = 0, room = 0;
     uint64_t got, next;
     if (!(module->metadata_copy = clr_alloc((size_t)size, 1)))
-        return out_of_memory(error);
+        return clr_no_memory(error);
     for (uint64_t at = 0; at < size;) {
         const uint8_t *part = clr_view(process, start + at, size - at, &got);
         if (got != 0) {
@@ -253,7 +233,7 @@ static enum clr_status copy_parts(const struct clr_process *process,
             continue;
         }
         if (!clr_grow(&module->holes, count, &room, sizeof *module->holes))
-            return out_of_memory(error);
+            return clr_no_memory(error);
         uint64_t end =
             clr_next_saved(process, start + at, &next) && next - start < size ? next - start : size;
         module->holes[count++] = (struct clr_metadata_hole){(size_t)at, (size_t)end};
@@ -292,7 +272,7 @@ static void report_metadata(const struct clr_runtime *runtime,
 /* Where ADDRESS lies in the image file that stands in for it; CLR_ABSENT: nowhere. */
 static uint64_t file_offset(const struct clr_process *process, uint64_t address)
 {
-    const struct clr_run *run = run_of(process, address);
+    const struct clr_run *run = clr_run_at(process, address);
     return run && run->file != 0 ? run->offset + (address - run->start) : CLR_ABSENT;
 }
 
@@ -447,7 +427,7 @@ static enum clr_status read_names(const struct clr_runtime *runtime, struct clr_
         base = number;
     }
     module->name = clr_copy_text(base, strlen(base));
-    return module->name ? CLR_OK : out_of_memory(error);
+    return module->name ? CLR_OK : clr_no_memory(error);
 }
 
 static bool stop_at_first(void *context, uint64_t method_table)

@@ -40,6 +40,7 @@
 
 #include "base/alloc.h"
 #include "base/bytes.h"
+#include "base/search.h"
 
 enum {
     SECTION_DEBUG = 105,
@@ -220,7 +221,7 @@ static enum clr_status read_entries(struct clr_runtime *runtime, struct clr_r2r 
                 continue;
             if (!clr_grow(&image->entries, image->entry_count, &image->entry_room,
                           sizeof *image->entries))
-                return clr_fail(error, CLR_NOMEM, 0, "out of memory");
+                return clr_no_memory(error);
             image->entries[image->entry_count++] = (struct clr_r2r_entry){key, value << 1};
         }
     }
@@ -297,7 +298,7 @@ enum clr_status clr_r2r_open(struct clr_runtime *runtime, uint64_t module, uint6
     uint64_t composite;
     *result = NULL;
     if (!image)
-        return clr_fail(error, CLR_NOMEM, 0, "out of memory");
+        return clr_no_memory(error);
     image->base = image->begin = begin;
     image->end = end;
     if (!clr_field_word(runtime, module, runtime->loader.module_r2r, &image->info) ||
@@ -342,20 +343,14 @@ static bool function_field(const struct clr_runtime *runtime, const struct clr_r
 bool clr_r2r_function(const struct clr_runtime *runtime, const struct clr_r2r *image, uint32_t rva,
                       uint32_t *number)
 {
-    uint32_t low = 0, high = image->first_cold, begin;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (!function_field(runtime, image, middle, runtime->code.function_begin, &begin))
-            return false;
-        if (begin < rva)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    *number = low;
-    return low < image->first_cold &&
-           function_field(runtime, image, low, runtime->code.function_begin, &begin) &&
-           begin == rva;
+    uint32_t i, begin;
+    bool good = true;
+    CLR_SEARCH(i, 0, image->first_cold,
+               (good &= function_field(runtime, image, i, runtime->code.function_begin, &begin)) &&
+                   begin < rva);
+    *number = i;
+    return good && i < image->first_cold &&
+           function_field(runtime, image, i, runtime->code.function_begin, &begin) && begin == rva;
 }
 
 /* The first SIZE constant bytes at ADDRESS, or as many as there are: what lies in the last bytes of
@@ -418,23 +413,18 @@ static unsigned gc_version(const struct clr_r2r *image)
 static bool find_cold(const struct clr_runtime *runtime, const struct clr_r2r *image,
                       uint32_t number, uint32_t *first, uint32_t *last)
 {
-    uint32_t low = 0, high = image->hot_cold_count / 2, hot, next;
-    const uint32_t pairs = high;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (!constant_u32(runtime, image->hot_cold, 8 * (uint64_t)middle + 4, &hot))
-            return false;
-        if (hot < number)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (low == pairs || !constant_u32(runtime, image->hot_cold, 8 * (uint64_t)low + 4, &hot) ||
-        hot != number || !constant_u32(runtime, image->hot_cold, 8 * (uint64_t)low, first))
+    const uint32_t pairs = image->hot_cold_count / 2;
+    uint32_t i, hot, next;
+    bool good = true;
+    CLR_SEARCH(i, 0, pairs,
+               (good &= constant_u32(runtime, image->hot_cold, 8 * (uint64_t)i + 4, &hot)) &&
+                   hot < number);
+    if (!good || i == pairs || !constant_u32(runtime, image->hot_cold, 8 * (uint64_t)i + 4, &hot) ||
+        hot != number || !constant_u32(runtime, image->hot_cold, 8 * (uint64_t)i, first))
         return false;
     *last = image->function_count - 1;
-    if (low + 1 < pairs) {
-        if (!constant_u32(runtime, image->hot_cold, 8 * (uint64_t)(low + 1), &next))
+    if (i + 1 < pairs) {
+        if (!constant_u32(runtime, image->hot_cold, 8 * (uint64_t)(i + 1), &next))
             return false;
         *last = next - 1;
     }

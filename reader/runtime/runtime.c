@@ -14,7 +14,11 @@
  *   CodeVersions         runtime->versions   versions.c
  *   PrecodeStubs         runtime->precode    precode.c
  *   DebugInfo            runtime->debug      debuginfo.c
- *   Exception            runtime->exception  exceptions of objects: object.c's neighbour
+ *   Exception            runtime->exception  exception.c
+ *   RuntimeTypeSystem    runtime->statics    statics.c (its third part: static fields)
+ *   Thread               runtime->thread_statics  statics.c (its second part)
+ *   Thread               runtime->gc_frames  thread.c (its third part)
+ *   ComWrappers          runtime->wrappers   handles.c
  *
  * The well-known MethodTables are words in the runtime's variables and are read here, once: System.
  * Object, String, Exception, __Canon and the filler of free space are set before managed code runs.
@@ -35,6 +39,7 @@
 struct contract {
     const char *name;
     size_t layout, size; /* of its layout struct in struct clr_runtime */
+    bool newer;          /* not every runtime that we serve describes it: who needs it says so */
 };
 
 #define LAYOUT(member)                                                                             \
@@ -54,6 +59,10 @@ static const struct contract contracts[CLR_CONTRACTS] = {
     [CLR_CONTRACT_PRECODE] = {"PrecodeStubs", LAYOUT(precode)},
     [CLR_CONTRACT_DEBUG_INFO] = {"DebugInfo", LAYOUT(debug)},
     [CLR_CONTRACT_EXCEPTION] = {"Exception", LAYOUT(exception)},
+    [CLR_CONTRACT_STATICS] = {"RuntimeTypeSystem", LAYOUT(statics), .newer = true},
+    [CLR_CONTRACT_THREAD_STATICS] = {"Thread", LAYOUT(thread_statics), .newer = true},
+    [CLR_CONTRACT_GC_FRAMES] = {"Thread", LAYOUT(gc_frames), .newer = true},
+    [CLR_CONTRACT_WRAPPERS] = {"ComWrappers", LAYOUT(wrappers), .newer = true},
 };
 
 static bool refuse(struct clr_runtime *runtime, enum clr_contract_id id, const char *format, ...)
@@ -83,21 +92,22 @@ static enum clr_status serve(struct clr_runtime *runtime, enum clr_contract_id i
 {
     const char *name = contracts[id].name;
     const char *version = clr_descriptor_contract(runtime->descriptor, name);
-    bool told;
+    bool kept;
     if (!version) {
-        told = refuse(runtime, id, "the runtime does not announce the contract %s", name);
-        return told ? CLR_OK : clr_fail(error, CLR_NOMEM, 0, "out of memory");
+        kept = refuse(runtime, id, "the runtime does not announce the contract %s", name);
+        return kept ? CLR_OK : clr_no_memory(error);
     }
     const struct clr_contract_row *row = find_row(id, version);
     if (!row) {
-        clr_problem_of(runtime->problems, CLR_WARNING, "contracts", id, false, 0, 0,
-                       "contract %s: version %s is not known; what needs it is left out", name,
-                       version);
-        told = refuse(runtime, id,
+        if (!contracts[id].newer)
+            clr_problem_of(runtime->problems, CLR_WARNING, "contracts", id, false, 0, 0,
+                           "contract %s: version %s is not known; what needs it is left out", name,
+                           version);
+        kept = refuse(runtime, id,
                       "the runtime announces version %s of the contract %s, which this version of "
                       "clrdb does not know",
                       version, name);
-        return told ? CLR_OK : clr_fail(error, CLR_NOMEM, 0, "out of memory");
+        return kept ? CLR_OK : clr_no_memory(error);
     }
     struct clr_error why = {0};
     void *layout = (char *)runtime + contracts[id].layout;
@@ -108,10 +118,10 @@ static enum clr_status serve(struct clr_runtime *runtime, enum clr_contract_id i
         runtime->contract[id] = row;
         return CLR_OK;
     }
-    clr_problem_of(runtime->problems, CLR_WARNING, "contracts", id, false, why.address, 0,
-                   "contract %s %s cannot be served: %s", name, version, why.text);
-    told = refuse(runtime, id, "contract %s: %s", name, why.text);
-    return told ? CLR_OK : clr_fail(error, CLR_NOMEM, 0, "out of memory");
+    if (!contracts[id].newer)
+        clr_problem_of(runtime->problems, CLR_WARNING, "contracts", id, false, why.address, 0,
+                       "contract %s %s cannot be served: %s", name, version, why.text);
+    return refuse(runtime, id, "%s", why.text) ? CLR_OK : clr_no_memory(error);
 }
 
 static void make_absent(const struct contract *contract, struct clr_runtime *runtime)
@@ -123,7 +133,7 @@ static void make_absent(const struct contract *contract, struct clr_runtime *run
 }
 
 /* One thing under two names, by release: the member without a suffix is what code reads. */
-static void settle(struct clr_runtime *runtime)
+static void join_names(struct clr_runtime *runtime)
 {
     struct {
         uint64_t *now, before;
@@ -209,7 +219,7 @@ enum clr_status clr_runtime_open(const struct clr_process *process,
     struct clr_runtime *runtime = clr_alloc(1, sizeof *runtime);
     if (!runtime) {
         clr_descriptor_close(descriptor);
-        return clr_fail(error, CLR_NOMEM, 0, "out of memory");
+        return clr_no_memory(error);
     }
     runtime->process = process;
     runtime->descriptor = descriptor;
@@ -222,7 +232,7 @@ enum clr_status clr_runtime_open(const struct clr_process *process,
     enum clr_status status = CLR_OK;
     for (int id = 0; id < CLR_CONTRACTS && status == CLR_OK; id++)
         status = serve(runtime, (enum clr_contract_id)id, error);
-    settle(runtime);
+    join_names(runtime);
     if (status == CLR_OK)
         status = find_well_known(runtime, error);
     if (status != CLR_OK) {

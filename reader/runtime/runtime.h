@@ -34,6 +34,10 @@ enum clr_contract_id {
     CLR_CONTRACT_PRECODE,  /* PrecodeStubs */
     CLR_CONTRACT_DEBUG_INFO,
     CLR_CONTRACT_EXCEPTION,
+    CLR_CONTRACT_STATICS,        /* RuntimeTypeSystem: where static fields are */
+    CLR_CONTRACT_THREAD_STATICS, /* Thread: where thread statics are */
+    CLR_CONTRACT_GC_FRAMES,      /* Thread: what native code of the runtime protects */
+    CLR_CONTRACT_WRAPPERS,       /* ComWrappers: counts of ref_counted handles */
     CLR_CONTRACTS
 };
 
@@ -203,6 +207,23 @@ struct clr_exception_layout { /* inspect/exceptions.c reads it, bound in object.
         element_method, element_flags;
 };
 
+struct clr_statics_layout { /* statics.c */
+    uint64_t auxiliary, info_size, gc_base, non_gc_base, pointer_mask;
+};
+struct clr_thread_statics_layout { /* statics.c */
+    uint64_t data;                 /* Thread.ThreadLocalDataPtr */
+    uint64_t info_size, gc_index, non_gc_index, raw_index;
+    uint64_t plain_count, plain_array, collectible_count, collectible_array, in_flight;
+    uint64_t flight_next, flight_index, flight_data;
+    uint64_t array_data, unused_offsets;
+};
+struct clr_gc_frame_layout { /* thread.c; read where roots are */
+    uint64_t next, slots, count, flags;
+};
+struct clr_wrappers_layout { /* handles.c */
+    uint64_t holder_wrapper, wrapper_count;
+};
+
 struct clr_code_cache;
 
 struct clr_runtime {
@@ -224,6 +245,10 @@ struct clr_runtime {
     struct clr_precode_layout precode;
     struct clr_debug_layout debug;
     struct clr_exception_layout exception;
+    struct clr_statics_layout statics;
+    struct clr_thread_statics_layout thread_statics;
+    struct clr_gc_frame_layout gc_frames;
+    struct clr_wrappers_layout wrappers;
     /* Well-known MethodTables, read once; 0 if not readable. delegate_type: MulticastDelegate. */
     uint64_t free_type, object_type, string_type, object_array_type, exception_type, canon_type,
         continuation_type, continuation_class, delegate_type;

@@ -29,8 +29,7 @@
  */
 #include "runtime/statics.h"
 
-#include <stdio.h>
-
+#include "runtime/contracts.h"
 #include "runtime/loader.h"
 #include "runtime/object.h"
 
@@ -53,16 +52,19 @@ const char *clr_storage_text(enum clr_storage storage)
     return storage_texts[storage];
 }
 
-#define M(member) offsetof(struct clr_statics, member)
-static const struct clr_binding statics_bindings[] = {
+#define M(member) offsetof(struct clr_statics_layout, member)
+const struct clr_binding clr_statics_bindings[] = {
+    {M(auxiliary), CLR_FIELD, 0, false, "MethodTable", "AuxiliaryData"},
     {M(info_size), CLR_SIZE, 0, false, "DynamicStaticsInfo", NULL},
     {M(gc_base), CLR_FIELD, 0, false, "DynamicStaticsInfo", "GCStatics"},
     {M(non_gc_base), CLR_FIELD, 0, false, "DynamicStaticsInfo", "NonGCStatics"},
     {M(pointer_mask), CLR_LITERAL, 0, false, NULL, "StaticsPointerMask"},
     CLR_BINDINGS_END,
 };
-static const struct clr_binding thread_statics_bindings[] = {
-    {M(thread_info_size), CLR_SIZE, 0, false, "ThreadStaticsInfo", NULL},
+#undef M
+#define M(member) offsetof(struct clr_thread_statics_layout, member)
+const struct clr_binding clr_thread_statics_bindings[] = {
+    {M(info_size), CLR_SIZE, 0, false, "ThreadStaticsInfo", NULL},
     {M(gc_index), CLR_FIELD, CLR_INLINE, false, "ThreadStaticsInfo", "GCTlsIndex"},
     {M(non_gc_index), CLR_FIELD, CLR_INLINE, false, "ThreadStaticsInfo", "NonGCTlsIndex"},
     {M(raw_index), CLR_FIELD, 4, false, "TLSIndex", "TLSIndexRawIndex"},
@@ -77,24 +79,10 @@ static const struct clr_binding thread_statics_bindings[] = {
     {M(array_data), CLR_LITERAL, 0, false, NULL, "PtrArrayOffsetToDataArray"},
     {M(unused_offsets), CLR_LITERAL, 0, false, NULL,
      "NumberOfTlsOffsetsNotUsedInNoncollectibleArray"},
+    {M(data), CLR_FIELD, 0, false, "Thread", "ThreadLocalDataPtr"},
     CLR_BINDINGS_END,
 };
 #undef M
-
-void clr_statics_bind(const struct clr_runtime *runtime, struct clr_statics *statics)
-{
-    struct clr_error error = {0};
-    *statics = (struct clr_statics){0};
-    statics->has_statics = clr_bind(runtime->descriptor, "RuntimeTypeSystem", statics_bindings,
-                                    statics, &error) == CLR_OK &&
-                           clr_has(runtime->types.mt_auxiliary);
-    statics->has_thread_statics = statics->has_statics &&
-                                  clr_bind(runtime->descriptor, "Thread", thread_statics_bindings,
-                                           statics, &error) == CLR_OK &&
-                                  clr_has(runtime->thread.static_data);
-    if (!statics->has_thread_statics)
-        snprintf(statics->refusal, sizeof statics->refusal, "%.190s", error.text);
-}
 
 static bool holds_object(const struct clr_field *field)
 {
@@ -118,48 +106,48 @@ static bool find_rva(struct clr_runtime *runtime, const struct clr_field *field,
     return true;
 }
 
-static bool find_in_flight(const struct clr_runtime *runtime, const struct clr_statics *statics,
-                           uint64_t data, uint32_t wanted, uint64_t *base)
+static bool find_in_flight(const struct clr_runtime *runtime, uint64_t data, uint32_t wanted,
+                           uint64_t *base)
 {
+    const struct clr_thread_statics_layout *l = &runtime->thread_statics;
     uint64_t node;
     *base = 0;
-    if (!clr_read_word(runtime->process, data + statics->in_flight, &node))
+    if (!clr_read_word(runtime->process, data + l->in_flight, &node))
         return false;
     for (unsigned steps = 0; node != 0 && steps < MOST_IN_FLIGHT; steps++) {
         uint32_t index;
         uint64_t handle;
-        if (!clr_read_u32(runtime->process, node + statics->flight_index + statics->raw_index,
-                          &index))
+        if (!clr_read_u32(runtime->process, node + l->flight_index + l->raw_index, &index))
             return false;
         if (index == wanted)
-            return clr_read_word(runtime->process, node + statics->flight_data, &handle) &&
+            return clr_read_word(runtime->process, node + l->flight_data, &handle) &&
                    (handle == 0 || clr_handle_object(runtime, handle, base));
-        if (!clr_read_word(runtime->process, node + statics->flight_next, &node))
+        if (!clr_read_word(runtime->process, node + l->flight_next, &node))
             return false;
     }
     return true;
 }
 
 /* The base of a thread's statics of one type; 0: none on this thread. */
-static bool find_tls(const struct clr_runtime *runtime, const struct clr_statics *statics,
-                     uint64_t data, uint32_t index, uint64_t *base)
+static bool find_tls(const struct clr_runtime *runtime, uint64_t data, uint32_t index,
+                     uint64_t *base)
 {
+    const struct clr_thread_statics_layout *l = &runtime->thread_statics;
     uint32_t kind = index >> 24, offset = index & 0xffffff, count;
     uint64_t array, handle;
     *base = 0;
     if (kind == TLS_PLAIN) {
-        if (!clr_read_u32(runtime->process, data + statics->plain_count, &count) ||
-            !clr_read_word(runtime->process, data + statics->plain_array, &array))
+        if (!clr_read_u32(runtime->process, data + l->plain_count, &count) ||
+            !clr_read_word(runtime->process, data + l->plain_array, &array))
             return false;
-        if (offset < count && array != 0 && offset >= statics->unused_offsets &&
+        if (offset < count && array != 0 && offset >= l->unused_offsets &&
             !clr_read_word(runtime->process,
-                           array + statics->array_data +
-                               runtime->word * (offset - statics->unused_offsets),
+                           array + l->array_data + runtime->word * (offset - l->unused_offsets),
                            base))
             return false;
     } else if (kind == TLS_COLLECTIBLE) {
-        if (!clr_read_u32(runtime->process, data + statics->collectible_count, &count) ||
-            !clr_read_word(runtime->process, data + statics->collectible_array, &array))
+        if (!clr_read_u32(runtime->process, data + l->collectible_count, &count) ||
+            !clr_read_word(runtime->process, data + l->collectible_array, &array))
             return false;
         if (offset < count && array != 0 &&
             (!clr_read_word(runtime->process, array + (uint64_t)runtime->word * offset, &handle) ||
@@ -168,34 +156,35 @@ static bool find_tls(const struct clr_runtime *runtime, const struct clr_statics
     } else if (kind == TLS_DIRECT) {
         *base = data + offset;
     }
-    return *base != 0 || find_in_flight(runtime, statics, data, index, base);
+    return *base != 0 || find_in_flight(runtime, data, index, base);
 }
 
-static bool find_thread_static(const struct clr_runtime *runtime, const struct clr_statics *statics,
-                               const struct clr_field *field, const struct clr_type *type,
-                               const struct clr_thread *thread, struct clr_static *found)
+static bool find_thread_static(const struct clr_runtime *runtime, const struct clr_field *field,
+                               const struct clr_type *type, const struct clr_thread *thread,
+                               struct clr_static *found)
 {
+    const struct clr_thread_statics_layout *l = &runtime->thread_statics;
     uint64_t base;
     uint32_t index;
     if (!thread->static_data)
         return true;
-    uint64_t info = type->auxiliary - statics->thread_info_size +
-                    (found->holds_object ? statics->gc_index : statics->non_gc_index);
-    if (!clr_read_u32(runtime->process, info + statics->raw_index, &index))
+    uint64_t info =
+        type->auxiliary - l->info_size + (found->holds_object ? l->gc_index : l->non_gc_index);
+    if (!clr_read_u32(runtime->process, info + l->raw_index, &index))
         return false;
     if (index == TLS_UNALLOCATED)
         return true;
-    if (!find_tls(runtime, statics, thread->static_data, index, &base))
+    if (!find_tls(runtime, thread->static_data, index, &base))
         return false;
     if (base != 0)
         found->address = base + field->offset;
     return true;
 }
 
-bool clr_static_find(struct clr_runtime *runtime, const struct clr_statics *statics,
-                     const struct clr_field *field, const struct clr_thread *thread,
-                     struct clr_static *found)
+bool clr_static_find(struct clr_runtime *runtime, const struct clr_field *field,
+                     const struct clr_thread *thread, struct clr_static *found)
 {
+    const struct clr_statics_layout *l = &runtime->statics;
     struct clr_type type;
     uint64_t base;
     *found = (struct clr_static){.storage = field->is_thread_static ? CLR_STORAGE_THREAD_STATIC
@@ -204,7 +193,8 @@ bool clr_static_find(struct clr_runtime *runtime, const struct clr_statics *stat
                                  .known = true};
     if (field->is_rva)
         return find_rva(runtime, field, found);
-    found->known = field->is_thread_static ? statics->has_thread_statics : statics->has_statics;
+    found->known = field->is_thread_static ? clr_has_thread_statics(runtime)
+                                           : runtime->contract[CLR_CONTRACT_STATICS] != NULL;
     if (!found->known || !field->has_offset)
         return found->known;
     if (!clr_type_read(runtime, field->type, &type))
@@ -212,33 +202,33 @@ bool clr_static_find(struct clr_runtime *runtime, const struct clr_statics *stat
     if (!(type.flags2 & MT2_HAS_STATICS) || type.auxiliary == 0)
         return true;
     if (field->is_thread_static)
-        return !thread || find_thread_static(runtime, statics, field, &type, thread, found);
-    uint64_t info = type.auxiliary - statics->info_size +
-                    (found->holds_object ? statics->gc_base : statics->non_gc_base);
+        return !thread || find_thread_static(runtime, field, &type, thread, found);
+    uint64_t info =
+        type.auxiliary - l->info_size + (found->holds_object ? l->gc_base : l->non_gc_base);
     if (!clr_read_word(runtime->process, info, &base))
         return false;
-    base &= statics->pointer_mask;
+    base &= l->pointer_mask;
     if (base != 0)
         found->address = base + field->offset;
     return true;
 }
 
-bool clr_thread_static_roots(const struct clr_runtime *runtime, const struct clr_statics *statics,
-                             const struct clr_thread *thread,
+bool clr_thread_static_roots(const struct clr_runtime *runtime, const struct clr_thread *thread,
                              bool (*each)(void *context, uint64_t address, uint64_t object),
                              void *context)
 {
+    const struct clr_thread_statics_layout *l = &runtime->thread_statics;
     uint64_t data = thread->static_data, slot, object, handle, node;
     uint32_t count;
     if (data == 0)
         return true;
-    slot = data + statics->plain_array;
+    slot = data + l->plain_array;
     if (!clr_read_word(runtime->process, slot, &object))
         return false;
     if (object != 0 && !each(context, slot, object))
         return true;
-    if (!clr_read_u32(runtime->process, data + statics->collectible_count, &count) ||
-        !clr_read_word(runtime->process, data + statics->collectible_array, &slot))
+    if (!clr_read_u32(runtime->process, data + l->collectible_count, &count) ||
+        !clr_read_word(runtime->process, data + l->collectible_array, &slot))
         return false;
     for (uint32_t i = 0; slot != 0 && i < count && i < MOST_TLS_SLOTS; i++) {
         if (!clr_read_word(runtime->process, slot + (uint64_t)runtime->word * i, &handle))
@@ -248,15 +238,15 @@ bool clr_thread_static_roots(const struct clr_runtime *runtime, const struct clr
         if (handle != 0 && object != 0 && !each(context, handle, object))
             return true;
     }
-    if (!clr_read_word(runtime->process, data + statics->in_flight, &node))
+    if (!clr_read_word(runtime->process, data + l->in_flight, &node))
         return false;
     for (unsigned steps = 0; node != 0 && steps < MOST_IN_FLIGHT; steps++) {
-        if (!clr_read_word(runtime->process, node + statics->flight_data, &handle) ||
+        if (!clr_read_word(runtime->process, node + l->flight_data, &handle) ||
             (handle != 0 && !clr_handle_object(runtime, handle, &object)))
             return false;
         if (handle != 0 && object != 0 && !each(context, handle, object))
             return true;
-        if (!clr_read_word(runtime->process, node + statics->flight_next, &node))
+        if (!clr_read_word(runtime->process, node + l->flight_next, &node))
             return false;
     }
     return true;

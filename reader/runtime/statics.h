@@ -10,18 +10,19 @@
 enum clr_storage { CLR_STORAGE_STATIC, CLR_STORAGE_THREAD_STATIC, CLR_STORAGE_RVA };
 const char *clr_storage_text(enum clr_storage storage); /* as in schema.md */
 
-/* Bound once for a runtime; see statics.c for the names. */
-struct clr_statics {
-    bool has_statics;        /* the runtime describes where static fields live */
-    bool has_thread_statics; /* … and thread statics */
-    char refusal[200];       /* what is missing; '' if nothing is */
-    uint64_t info_size, gc_base, non_gc_base, pointer_mask;       /* DynamicStaticsInfo */
-    uint64_t thread_info_size, gc_index, non_gc_index, raw_index; /* ThreadStaticsInfo */
-    uint64_t plain_count, plain_array, collectible_count, collectible_array, in_flight;
-    uint64_t flight_next, flight_index, flight_data;
-    uint64_t array_data, unused_offsets;
-};
-void clr_statics_bind(const struct clr_runtime *runtime, struct clr_statics *statics);
+/* Thread statics lie behind the same data of a type as other statics. */
+static inline bool clr_has_thread_statics(const struct clr_runtime *runtime)
+{
+    return runtime->contract[CLR_CONTRACT_STATICS] &&
+           runtime->contract[CLR_CONTRACT_THREAD_STATICS];
+}
+
+/* Why the first of the two is not served. */
+static inline const char *clr_statics_refusal(const struct clr_runtime *runtime)
+{
+    return runtime->refusal[runtime->contract[CLR_CONTRACT_STATICS] ? CLR_CONTRACT_THREAD_STATICS
+                                                                    : CLR_CONTRACT_STATICS];
+}
 
 /* The storage of one static field. A reference or a struct lies in a slot that holds an object: the
  * struct's is a box. */
@@ -34,14 +35,12 @@ struct clr_static {
 
 /* Finds FIELD (of a walk over an exact type) on THREAD, which only thread statics need. False if the
  * runtime's structures on the way are not saved. */
-bool clr_static_find(struct clr_runtime *runtime, const struct clr_statics *statics,
-                     const struct clr_field *field, const struct clr_thread *thread,
-                     struct clr_static *found);
+bool clr_static_find(struct clr_runtime *runtime, const struct clr_field *field,
+                     const struct clr_thread *thread, struct clr_static *found);
 
 /* What a thread's statics hang on: its array of arrays (a managed Object[] that only native memory
  * refers to), and handles. Calls EACH for every root: ADDRESS of the slot, OBJECT in it. */
-bool clr_thread_static_roots(const struct clr_runtime *runtime, const struct clr_statics *statics,
-                             const struct clr_thread *thread,
+bool clr_thread_static_roots(const struct clr_runtime *runtime, const struct clr_thread *thread,
                              bool (*each)(void *context, uint64_t address, uint64_t object),
                              void *context);
 

@@ -103,6 +103,15 @@ const struct clr_binding clr_thread_bindings[] = {
     CLR_BINDINGS_END,
 };
 
+#define FRAME(member) offsetof(struct clr_gc_frame_layout, member)
+const struct clr_binding clr_gc_frame_bindings[] = {
+    {FRAME(next), CLR_FIELD, 0, false, "GCFrame", "Next"},
+    {FRAME(slots), CLR_FIELD, 0, false, "GCFrame", "ObjRefs"},
+    {FRAME(count), CLR_FIELD, 4, false, "GCFrame", "NumObjRefs"},
+    {FRAME(flags), CLR_FIELD, 4, false, "GCFrame", "GCFlags"},
+    CLR_BINDINGS_END,
+};
+
 static void unsaved(const struct clr_runtime *runtime, struct clr_problems *problems,
                     uint64_t thread, uint64_t address, const char *what)
 {
@@ -242,7 +251,7 @@ static enum clr_status follow(const struct clr_runtime *runtime, struct clr_prob
         }
         if (!clr_map_put(seen, link, 1) ||
             !clr_grow(&list->threads, list->count, &list->room, sizeof *list->threads))
-            return clr_fail(error, CLR_NOMEM, 0, "out of memory while threads were read");
+            return clr_no_memory(error);
         if (!read_thread(runtime, problems, address, &list->threads[list->count])) {
             clr_problem_of(problems, CLR_WARNING, "threads", 0, true, address, 0,
                            "the list of threads leads to 0x%llx, which is not saved: it ends here; "

@@ -205,7 +205,7 @@ static void each_chain(struct each *each, uint64_t entry)
             return;
         }
         if (!clr_map_put(&each->seen, entry, 1)) {
-            clr_fail(each->error, CLR_NOMEM, 0, "out of memory");
+            clr_no_memory(each->error);
             each->stopped = true;
             return;
         }

@@ -3,6 +3,7 @@
  * size, and over damage of every kind.
  */
 #include <check.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -147,6 +148,7 @@ START_TEST(versions_that_serve)
     ck_assert_str_eq(clr_contract_served("Thread", "c1"), "c1");
     ck_assert_str_eq(clr_contract_served("Thread", "1"), "1");
     ck_assert_str_eq(clr_contract_served("RuntimeTypeSystem", "s8"), "s8");
+    ck_assert_str_eq(clr_contract_served("ComWrappers", "c1"), "c1");
     ck_assert_ptr_null(clr_contract_served("Thread", "2"));
     ck_assert_ptr_null(clr_contract_served("WindowsErrorReporting", "c1"));
 }
@@ -158,6 +160,25 @@ START_TEST(no_two_rows_serve_the_same)
         ck_assert_uint_lt(a->id, CLR_CONTRACTS);
         for (const struct clr_contract_row *b = a + 1; b->name; b++)
             ck_assert(a->id != b->id || strcmp(a->version, b->version) != 0);
+    }
+}
+END_TEST
+
+/* Every row is in docs/contracts.md: some line has the contract's name and the version. */
+START_TEST(rows_are_documented)
+{
+    for (const struct clr_contract_row *row = clr_contract_rows; row->name; row++) {
+        FILE *file = fopen(CLRDB_SOURCE "/docs/contracts.md", "r");
+        char line[1024], version[32];
+        bool found = false;
+        ck_assert_ptr_nonnull(file);
+        snprintf(version, sizeof version, "`%s`", row->version);
+        while (!found && fgets(line, sizeof line, file)) {
+            const char *name = strstr(line, row->name);
+            found = name && strstr(name, version);
+        }
+        fclose(file);
+        ck_assert_msg(found, "%s %s", row->name, row->version);
     }
 }
 END_TEST
@@ -1600,6 +1621,7 @@ int main(void)
     tcase_add_test(c, a_missing_name_makes_the_contract_absent);
     tcase_add_test(c, versions_that_serve);
     tcase_add_test(c, no_two_rows_serve_the_same);
+    tcase_add_test(c, rows_are_documented);
     suite_add_tcase(suite, c);
 
     c = tcase_create("objects");
