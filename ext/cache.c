@@ -73,11 +73,9 @@ uint64_t clr_text_key(const char *text, size_t length)
 
 /* --- The cache ------------------------------------------------------------------------------- */
 
-static void destroy_cache(void *above)
+void clr_cache_destroy(void *data)
 {
-    struct clr_cache *cache = above;
-    if (!cache)
-        return;
+    struct clr_cache *cache = data;
     struct clr_lookup *indexes[] = {
         &cache->regions,           &cache->images,         &cache->segments,
         &cache->threads,           &cache->stack_pointers, &cache->type_names,
@@ -106,12 +104,7 @@ static void destroy_cache(void *above)
 
 enum clr_status clr_cache(struct clr_dump *dump, struct clr_cache **cache, struct clr_error *error)
 {
-    if (!dump->above) {
-        dump->above = clr_alloc(1, sizeof(struct clr_cache));
-        dump->above_free = destroy_cache;
-    }
-    *cache = dump->above;
-    return *cache ? CLR_OK : clr_fail(error, CLR_NOMEM, 0, "out of memory");
+    return clr_dump_keep(dump, clr_cache_destroy, sizeof **cache, cache, error);
 }
 
 bool clr_first_time(struct clr_dump *dump, uint64_t key)

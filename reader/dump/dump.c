@@ -6,15 +6,16 @@
  *
  *     RUNTIME   bound at open; here only the reason why it is not there
  *     GC        segments and allocation contexts
- *     INDEX     the walk                              needs GC
- *     POSTINGS  objects by type                       needs INDEX
- *     HANDLES   handles and finalizer queues          needs GC
- *     REFS      decoded GCDescs, dependent edges      needs INDEX, HANDLES
- *     REVERSE   slots by target                       needs REFS
- *     ROOTS     what a GC marks from                  needs INDEX, HANDLES
- *     REACH, DOMINATORS   over a forward graph that   needs REFS, ROOTS
- *               is built for them and dropped
- *     DOMINATED the dominator tree downwards          needs DOMINATORS
+ *     INDEX     the walk
+ *     POSTINGS  objects by type
+ *     HANDLES   handles and finalizer queues
+ *     REFS      decoded GCDescs, dependent edges
+ *     REVERSE   slots by target
+ *     ROOTS     what a GC marks from
+ *     REACH, DOMINATORS   over a forward graph that is built for them and dropped
+ *     DOMINATED the dominator tree downwards
+ *
+ * The array of parts says what each needs.
  *
  * A part is there or not: its problems are collected beside and join the dump's list only when it
  * is built, so that a build that was interrupted or ran out of memory can be tried again and says
@@ -46,6 +47,27 @@ static enum clr_status say_again(const struct clr_error *reason, struct clr_erro
     if (error && error->code == CLR_OK)
         *error = *reason;
     return reason->code;
+}
+
+void *clr_dump_kept(const struct clr_dump *dump, clr_kept_free *free)
+{
+    for (size_t i = 0; i < dump->kept.count; i++)
+        if (dump->kept.items[i].free == free)
+            return dump->kept.items[i].data;
+    return NULL;
+}
+
+enum clr_status clr_dump_keep(struct clr_dump *dump, clr_kept_free *free, size_t size, void *out,
+                              struct clr_error *error)
+{
+    void *data = clr_dump_kept(dump, free);
+    if (!data) {
+        if (!CLR_ARRAY_ROOM(&dump->kept) || !(data = clr_alloc(1, size)))
+            return clr_no_memory(error);
+        dump->kept.items[dump->kept.count++] = (struct clr_kept){free, data};
+    }
+    *(void **)out = data;
+    return CLR_OK;
 }
 
 unsigned clr_dump_threads(const struct clr_dump *dump)
@@ -389,12 +411,8 @@ static enum clr_status build_dominated(struct clr_dump *dump, struct clr_problem
     return clr_dominated_build(&dump->dominators, job, &dump->dominated, error);
 }
 
-enum {
-    NEEDS_INDEX = CLR_PART_RUNTIME | CLR_PART_GC | CLR_PART_INDEX,
-    NEEDS_REFS = NEEDS_INDEX | CLR_PART_HANDLES | CLR_PART_REFS,
-};
-
-/* In the order in which they are built. DROP undoes a build whose problems could not be kept. */
+/* In the order in which they are built: what a part needs stands before it. NEEDS are those that
+ * BUILD reads itself, DROP undoes a build whose problems could not be kept. */
 static const struct part {
     unsigned bit, needs;
     enum clr_status (*build)(struct clr_dump *dump, struct clr_problems *problems,
@@ -402,16 +420,15 @@ static const struct part {
     void (*drop)(struct clr_dump *dump);
 } parts[] = {
     {CLR_PART_GC, CLR_PART_RUNTIME, build_gc, drop_gc},
-    {CLR_PART_INDEX, CLR_PART_GC | CLR_PART_RUNTIME, build_index, drop_index},
-    {CLR_PART_POSTINGS, NEEDS_INDEX, build_postings, NULL},
-    {CLR_PART_HANDLES, CLR_PART_GC | CLR_PART_RUNTIME, build_handles, drop_handles},
-    {CLR_PART_REFS, NEEDS_INDEX | CLR_PART_HANDLES, build_refs, drop_refs},
-    {CLR_PART_REVERSE, NEEDS_REFS, build_links, drop_links},
-    {CLR_PART_ROOTS, NEEDS_INDEX | CLR_PART_HANDLES, build_roots, drop_roots},
-    {CLR_PART_REACH, NEEDS_REFS | CLR_PART_ROOTS, build_reach, drop_reach},
-    {CLR_PART_DOMINATORS, NEEDS_REFS | CLR_PART_ROOTS, build_dominators, drop_dominators},
-    {CLR_PART_DOMINATED, NEEDS_REFS | CLR_PART_ROOTS | CLR_PART_DOMINATORS, build_dominated,
-     drop_dominated},
+    {CLR_PART_INDEX, CLR_PART_GC, build_index, drop_index},
+    {CLR_PART_POSTINGS, CLR_PART_INDEX, build_postings, NULL},
+    {CLR_PART_HANDLES, CLR_PART_GC, build_handles, drop_handles},
+    {CLR_PART_REFS, CLR_PART_INDEX | CLR_PART_HANDLES, build_refs, drop_refs},
+    {CLR_PART_REVERSE, CLR_PART_REFS, build_links, drop_links},
+    {CLR_PART_ROOTS, CLR_PART_INDEX | CLR_PART_HANDLES, build_roots, drop_roots},
+    {CLR_PART_REACH, CLR_PART_REFS | CLR_PART_ROOTS, build_reach, drop_reach},
+    {CLR_PART_DOMINATORS, CLR_PART_REFS | CLR_PART_ROOTS, build_dominators, drop_dominators},
+    {CLR_PART_DOMINATED, CLR_PART_DOMINATORS, build_dominated, drop_dominated},
 };
 enum { PART_COUNT = sizeof parts / sizeof *parts };
 
@@ -419,19 +436,16 @@ void clr_dump_close(struct clr_dump *dump)
 {
     if (!dump)
         return;
-    if (dump->above_free)
-        dump->above_free(dump->above);
+    while (dump->kept.count > 0) {
+        const struct clr_kept *kept = &dump->kept.items[--dump->kept.count];
+        kept->free(kept->data);
+    }
+    CLR_ARRAY_FREE(&dump->kept);
     for (size_t i = PART_COUNT; i-- > 0;)
         if (parts[i].drop)
             parts[i].drop(dump);
     clr_map_deinit(&dump->strays);
     clr_free(dump->module_types);
-    if (dump->field_paths_free)
-        dump->field_paths_free(dump->field_paths);
-    if (dump->layouts_free)
-        dump->layouts_free(dump->layouts);
-    if (dump->type_index_free)
-        dump->type_index_free(dump->type_index);
     clr_free(dump->threads);
     clr_runtime_close(dump->runtime);
     clr_process_close(dump->process);
@@ -468,8 +482,8 @@ enum clr_status clr_dump_need(struct clr_dump *dump, unsigned wanted, struct clr
         job = &own;
     if (job->threads == 0)
         job->threads = clr_dump_threads(dump);
-    for (size_t i = 0; i < PART_COUNT; i++)
-        if (wanted & parts[i].bit)
+    for (size_t i = PART_COUNT; i-- > 0;)
+        if (wanted & ~dump->built & parts[i].bit)
             wanted |= parts[i].needs;
     wanted &= ~dump->built;
     if (wanted & CLR_PART_RUNTIME)
@@ -506,7 +520,7 @@ enum clr_status clr_dump_types(struct clr_dump *dump, struct clr_job *job, const
 {
     struct clr_error reason = {0};
     CLR_TRY(clr_dump_need(dump, CLR_PART_RUNTIME, job, error));
-    enum clr_status status = clr_dump_need(dump, NEEDS_INDEX, job, &reason);
+    enum clr_status status = clr_dump_need(dump, CLR_PART_INDEX, job, &reason);
     if (status == CLR_OK)
         return clr_heap_types(dump->heap, dump->runtime, types, count, error);
     if (may_pass(status))

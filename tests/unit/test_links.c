@@ -439,6 +439,30 @@ static const unsigned built_parts[] = {
 };
 enum { BUILT_PARTS = sizeof built_parts / sizeof *built_parts };
 
+/* Naming one part builds all that it needs. */
+START_TEST(a_part_alone)
+{
+    uint64_t strays;
+    graph_create(&g, NULL);
+    struct list list = random_heap(40, 5, 0, &strays);
+    free(list.items);
+    graph_open(&g, 0, 1);
+    const unsigned opened = g.dump->built;
+    graph_need(&g, built_parts[_i]);
+    unsigned expected = opened | built_parts[_i] | CLR_PART_RUNTIME | CLR_PART_GC;
+    if (built_parts[_i] != CLR_PART_HANDLES)
+        expected |= CLR_PART_INDEX | CLR_PART_HANDLES;
+    if (built_parts[_i] != CLR_PART_HANDLES && built_parts[_i] != CLR_PART_ROOTS)
+        expected |= CLR_PART_REFS;
+    if (built_parts[_i] == CLR_PART_DOMINATED)
+        expected |= CLR_PART_DOMINATORS;
+    if (built_parts[_i] == CLR_PART_REACH || (expected & CLR_PART_DOMINATORS))
+        expected |= CLR_PART_ROOTS;
+    ck_assert_uint_eq(g.dump->built, expected);
+    graph_close(&g);
+}
+END_TEST
+
 /* A heap with something of everything. */
 static void small_world(void)
 {
@@ -533,6 +557,7 @@ int main(void)
     TCase *edges = tcase_create("edges");
     tcase_add_loop_test(edges, both_directions_agree, 0, 2 * PROCESSES);
     tcase_add_test(edges, reachability_tells_of_strays_too);
+    tcase_add_loop_test(edges, a_part_alone, 0, BUILT_PARTS);
     tcase_add_loop_test(edges, what_an_edge_says, 0, PROCESSES);
     tcase_add_loop_test(edges, objects_of_a_collectible_type_refer_to_its_allocator, 0, 1);
     suite_add_tcase(suite, edges);
