@@ -283,11 +283,13 @@ static void drop_links(struct clr_dump *dump)
     dump->links = NULL;
 }
 
-/* Straight into the dump's list, which tells each once, whichever part meets it first. */
-static void tell_strays(struct clr_dump *dump, const struct clr_strays *strays)
+/* Straight into the dump's list, which has each once, whichever part finds it first. */
+static void report_invalid(struct clr_dump *dump, const struct clr_invalid_refs *invalid)
 {
-    for (size_t i = 0; i < strays->count; i++)
-        clr_dump_stray(dump, strays->rows[i].slot, strays->rows[i].value, strays->rows[i].length);
+    for (size_t i = 0; i < invalid->rows.count; i++) {
+        const struct clr_invalid_ref *row = &invalid->rows.items[i];
+        clr_dump_invalid_ref(dump, row->slot, row->value, row->length);
+    }
 }
 
 static enum clr_status build_links(struct clr_dump *dump, struct clr_problems *problems,
@@ -295,7 +297,7 @@ static enum clr_status build_links(struct clr_dump *dump, struct clr_problems *p
 {
     (void)problems;
     CLR_TRY(clr_links_build(dump->refs, job, &dump->links, error));
-    tell_strays(dump, &dump->links->strays);
+    report_invalid(dump, &dump->links->invalid);
     return CLR_OK;
 }
 
@@ -328,7 +330,7 @@ static enum clr_status build_forward(struct clr_dump *dump, enum clr_with_slots 
 {
     CLR_TRY(clr_forward_build(dump->refs, dump->roots->static_arrays,
                               dump->roots->static_array_count, with_slots, job, forward, error));
-    tell_strays(dump, &(*forward)->strays);
+    report_invalid(dump, &(*forward)->invalid);
     return CLR_OK;
 }
 
@@ -444,7 +446,7 @@ void clr_dump_close(struct clr_dump *dump)
     for (size_t i = PART_COUNT; i-- > 0;)
         if (parts[i].drop)
             parts[i].drop(dump);
-    clr_map_deinit(&dump->strays);
+    clr_map_deinit(&dump->invalid);
     clr_free(dump->module_types);
     clr_free(dump->threads);
     clr_runtime_close(dump->runtime);
@@ -499,12 +501,12 @@ enum clr_status clr_dump_need(struct clr_dump *dump, unsigned wanted, struct clr
     return CLR_OK;
 }
 
-void clr_dump_stray(struct clr_dump *dump, uint64_t slot, uint64_t value, uint64_t length)
+void clr_dump_invalid_ref(struct clr_dump *dump, uint64_t slot, uint64_t value, uint64_t length)
 {
     uint64_t met;
-    if (clr_map_get(&dump->strays, slot, &met))
+    if (clr_map_get(&dump->invalid, slot, &met))
         return;
-    clr_map_put(&dump->strays, slot, 1); /* without memory it may be told twice */
+    clr_map_put(&dump->invalid, slot, 1); /* without memory it may be reported twice */
     if (value != 0)
         clr_problem_of(dump->problems, CLR_ERROR, "refs", 0, true, slot, dump->runtime->word,
                        "slot 0x%llx holds 0x%llx, where no object starts: no row of refs",

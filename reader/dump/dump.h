@@ -61,7 +61,7 @@ struct clr_dump {
     struct clr_reach reach;           /* REACH */
     struct clr_dominators dominators; /* DOMINATORS */
     struct clr_dominated dominated;   /* DOMINATED */
-    struct clr_map strays;            /* slots of refs that were reported */
+    struct clr_map invalid;           /* slots of refs that were reported */
     CLR_ARRAY(struct clr_kept) kept;  /* see clr_dump_keep */
     uint64_t *module_types;           /* clr_dump_types without a heap; NULL: not asked for */
     size_t module_type_count;
@@ -99,6 +99,6 @@ enum clr_status clr_dump_types(struct clr_dump *dump, struct clr_job *job, const
 
 /* Reports a slot that holds no object, or bytes of an object that are not saved (VALUE 0): once a
  * slot, however often it is met. Connection's thread. */
-void clr_dump_stray(struct clr_dump *dump, uint64_t slot, uint64_t value, uint64_t length);
+void clr_dump_invalid_ref(struct clr_dump *dump, uint64_t slot, uint64_t value, uint64_t length);
 
 #endif

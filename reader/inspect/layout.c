@@ -19,7 +19,6 @@
 #include "base/arena.h"
 #include "base/array.h"
 #include "base/hash.h"
-#include "inspect/internal.h"
 #include "runtime/loader.h"
 #include "runtime/loop.h"
 
