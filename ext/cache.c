@@ -19,11 +19,9 @@ struct clr_kept_state {
     max_align_t state[];
 };
 
-static void destroy_cache(void *above)
+void clr_cache_destroy(void *data)
 {
-    struct clr_cache *cache = above;
-    if (!cache)
-        return;
+    struct clr_cache *cache = data;
     struct clr_lookup *indexes[] = {
         &cache->type_names,   &cache->type_modules,   &cache->type_parents, &cache->supertypes,
         &cache->shape_types,  &cache->shape_names,    &cache->tree_parents, &cache->tree_paths,
@@ -53,12 +51,7 @@ static void destroy_cache(void *above)
 
 enum clr_status clr_cache(struct clr_dump *dump, struct clr_cache **cache, struct clr_error *error)
 {
-    if (!dump->above) {
-        dump->above = clr_alloc(1, sizeof(struct clr_cache));
-        dump->above_free = destroy_cache;
-    }
-    *cache = dump->above;
-    return *cache ? CLR_OK : clr_fail(error, CLR_NOMEM, 0, "out of memory");
+    return clr_dump_keep(dump, clr_cache_destroy, sizeof **cache, cache, error);
 }
 
 void *clr_kept(const struct clr_dump *dump, const void *owner)

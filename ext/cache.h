@@ -2,7 +2,7 @@
  * What the tables keep with a dump: orders and small indexes over lists that the reader gives, made
  * on first use and never changed after. Rows are numbers in the reader's own array.
  *
- * The cache hangs on clr_dump.above and dies with the dump.
+ * The cache is kept with the dump (clr_dump_keep).
  */
 #ifndef CLR_CACHE_H
 #define CLR_CACHE_H
@@ -36,11 +36,12 @@ struct clr_cache {
     struct clr_map type_numbers;
 };
 
+clr_kept_free clr_cache_destroy;
 enum clr_status clr_cache(struct clr_dump *dump, struct clr_cache **cache, struct clr_error *error);
 /* The cache if it has been made. */
 static inline struct clr_cache *clr_cache_made(const struct clr_dump *dump)
 {
-    return dump->above;
+    return clr_dump_kept(dump, clr_cache_destroy);
 }
 
 /* What OWNER (the address of a static object of its file) keeps with the dump: SIZE bytes that are zero at

@@ -57,14 +57,14 @@ struct ref_cursor {
     struct clr_ref ref;
 };
 
-static void report_stray(void *context, uint64_t slot, uint64_t value)
+static void report_invalid(void *context, uint64_t slot, uint64_t value)
 {
-    clr_dump_stray(context, slot, value, 0);
+    clr_dump_invalid_ref(context, slot, value, 0);
 }
 
 static void report_missing(void *context, uint64_t address, uint64_t length)
 {
-    clr_dump_stray(context, address, 0, length);
+    clr_dump_invalid_ref(context, address, 0, length);
 }
 
 static enum clr_status next_ref(struct clr_cursor *base, struct clr_error *error)
@@ -118,7 +118,7 @@ static enum clr_status start_refs(struct clr_cursor *base, const struct clr_quer
     default: end = clr_heap_count(dump->heap); break;
     }
     clr_ref_scan_start(&cursor->scan, dump->refs, first, end);
-    cursor->scan.stray = report_stray;
+    cursor->scan.invalid = report_invalid;
     cursor->scan.missing = report_missing;
     cursor->scan.context = dump;
     return next_ref(base, error);

@@ -6,15 +6,16 @@
  *
  *     RUNTIME   bound at open; here only the reason why it is not there
  *     GC        segments and allocation contexts
- *     INDEX     the walk                              needs GC
- *     POSTINGS  objects by type                       needs INDEX
- *     HANDLES   handles and finalizer queues          needs GC
- *     REFS      decoded GCDescs, dependent edges      needs INDEX, HANDLES
- *     REVERSE   slots by target                       needs REFS
- *     ROOTS     what a GC marks from                  needs INDEX, HANDLES
- *     REACH, DOMINATORS   over a forward graph that   needs REFS, ROOTS
- *               is built for them and dropped
- *     DOMINATED the dominator tree downwards          needs DOMINATORS
+ *     INDEX     the walk
+ *     POSTINGS  objects by type
+ *     HANDLES   handles and finalizer queues
+ *     REFS      decoded GCDescs, dependent edges
+ *     REVERSE   slots by target
+ *     ROOTS     what a GC marks from
+ *     REACH, DOMINATORS   over a forward graph that is built for them and dropped
+ *     DOMINATED the dominator tree downwards
+ *
+ * The array of parts says what each needs.
  *
  * A part is there or not: its problems are collected beside and join the dump's list only when it
  * is built, so that a build that was interrupted or ran out of memory can be tried again and says
@@ -46,6 +47,27 @@ static enum clr_status say_again(const struct clr_error *reason, struct clr_erro
     if (error && error->code == CLR_OK)
         *error = *reason;
     return reason->code;
+}
+
+void *clr_dump_kept(const struct clr_dump *dump, clr_kept_free *free)
+{
+    for (size_t i = 0; i < dump->kept.count; i++)
+        if (dump->kept.items[i].free == free)
+            return dump->kept.items[i].data;
+    return NULL;
+}
+
+enum clr_status clr_dump_keep(struct clr_dump *dump, clr_kept_free *free, size_t size, void *out,
+                              struct clr_error *error)
+{
+    void *data = clr_dump_kept(dump, free);
+    if (!data) {
+        if (!CLR_ARRAY_ROOM(&dump->kept) || !(data = clr_alloc(1, size)))
+            return clr_no_memory(error);
+        dump->kept.items[dump->kept.count++] = (struct clr_kept){free, data};
+    }
+    *(void **)out = data;
+    return CLR_OK;
 }
 
 unsigned clr_dump_threads(const struct clr_dump *dump)
@@ -261,11 +283,13 @@ static void drop_links(struct clr_dump *dump)
     dump->links = NULL;
 }
 
-/* Straight into the dump's list, which tells each once, whichever part meets it first. */
-static void tell_strays(struct clr_dump *dump, const struct clr_strays *strays)
+/* Straight into the dump's list, which has each once, whichever part finds it first. */
+static void report_invalid(struct clr_dump *dump, const struct clr_invalid_refs *invalid)
 {
-    for (size_t i = 0; i < strays->count; i++)
-        clr_dump_stray(dump, strays->rows[i].slot, strays->rows[i].value, strays->rows[i].length);
+    for (size_t i = 0; i < invalid->rows.count; i++) {
+        const struct clr_invalid_ref *row = &invalid->rows.items[i];
+        clr_dump_invalid_ref(dump, row->slot, row->value, row->length);
+    }
 }
 
 static enum clr_status build_links(struct clr_dump *dump, struct clr_problems *problems,
@@ -273,7 +297,7 @@ static enum clr_status build_links(struct clr_dump *dump, struct clr_problems *p
 {
     (void)problems;
     CLR_TRY(clr_links_build(dump->refs, job, &dump->links, error));
-    tell_strays(dump, &dump->links->strays);
+    report_invalid(dump, &dump->links->invalid);
     return CLR_OK;
 }
 
@@ -306,7 +330,7 @@ static enum clr_status build_forward(struct clr_dump *dump, enum clr_with_slots 
 {
     CLR_TRY(clr_forward_build(dump->refs, dump->roots->static_arrays,
                               dump->roots->static_array_count, with_slots, job, forward, error));
-    tell_strays(dump, &(*forward)->strays);
+    report_invalid(dump, &(*forward)->invalid);
     return CLR_OK;
 }
 
@@ -389,7 +413,8 @@ static enum clr_status build_dominated(struct clr_dump *dump, struct clr_problem
     return clr_dominated_build(&dump->dominators, job, &dump->dominated, error);
 }
 
-/* In the order in which they are built; NEEDS are the parts that a part stands on directly. DROP undoes a build whose problems could not be kept. */
+/* In the order in which they are built: what a part needs stands before it. NEEDS are those that
+ * BUILD reads itself, DROP undoes a build whose problems could not be kept. */
 static const struct part {
     unsigned bit, needs;
     enum clr_status (*build)(struct clr_dump *dump, struct clr_problems *problems,
@@ -413,19 +438,16 @@ void clr_dump_close(struct clr_dump *dump)
 {
     if (!dump)
         return;
-    if (dump->above_free)
-        dump->above_free(dump->above);
+    while (dump->kept.count > 0) {
+        const struct clr_kept *kept = &dump->kept.items[--dump->kept.count];
+        kept->free(kept->data);
+    }
+    CLR_ARRAY_FREE(&dump->kept);
     for (size_t i = PART_COUNT; i-- > 0;)
         if (parts[i].drop)
             parts[i].drop(dump);
-    clr_map_deinit(&dump->strays);
+    clr_map_deinit(&dump->invalid);
     clr_free(dump->module_types);
-    if (dump->field_paths_free)
-        dump->field_paths_free(dump->field_paths);
-    if (dump->layouts_free)
-        dump->layouts_free(dump->layouts);
-    if (dump->type_index_free)
-        dump->type_index_free(dump->type_index);
     clr_free(dump->threads);
     clr_runtime_close(dump->runtime);
     clr_process_close(dump->process);
@@ -462,8 +484,8 @@ enum clr_status clr_dump_need(struct clr_dump *dump, unsigned wanted, struct clr
         job = &own;
     if (job->threads == 0)
         job->threads = clr_dump_threads(dump);
-    for (size_t i = PART_COUNT; i-- > 0;) /* a part needs earlier ones only */
-        if (wanted & parts[i].bit)
+    for (size_t i = PART_COUNT; i-- > 0;)
+        if (wanted & ~dump->built & parts[i].bit)
             wanted |= parts[i].needs;
     wanted &= ~dump->built;
     if (wanted & CLR_PART_RUNTIME)
@@ -479,12 +501,12 @@ enum clr_status clr_dump_need(struct clr_dump *dump, unsigned wanted, struct clr
     return CLR_OK;
 }
 
-void clr_dump_stray(struct clr_dump *dump, uint64_t slot, uint64_t value, uint64_t length)
+void clr_dump_invalid_ref(struct clr_dump *dump, uint64_t slot, uint64_t value, uint64_t length)
 {
     uint64_t met;
-    if (clr_map_get(&dump->strays, slot, &met))
+    if (clr_map_get(&dump->invalid, slot, &met))
         return;
-    clr_map_put(&dump->strays, slot, 1); /* without memory it may be told twice */
+    clr_map_put(&dump->invalid, slot, 1); /* without memory it may be reported twice */
     if (value != 0)
         clr_problem_of(dump->problems, CLR_ERROR, "refs", 0, true, slot, dump->runtime->word,
                        "slot 0x%llx holds 0x%llx, where no object starts: no row of refs",

@@ -7,6 +7,7 @@
 #ifndef CLR_DUMP_DUMP_H
 #define CLR_DUMP_DUMP_H
 
+#include "base/array.h"
 #include "core/process.h"
 #include "graph/dominators.h"
 #include "graph/domtree.h"
@@ -34,6 +35,13 @@ enum clr_part_bit {
     CLR_PART_DOMINATED = 1024, /* the dominator tree downwards */
 };
 
+/* What a layer above keeps with the dump. It is known by the function that frees it. */
+typedef void clr_kept_free(void *data);
+struct clr_kept {
+    clr_kept_free *free;
+    void *data;
+};
+
 struct clr_dump {
     struct clr_process *process;
     struct clr_runtime *runtime;
@@ -53,24 +61,14 @@ struct clr_dump {
     struct clr_reach reach;           /* REACH */
     struct clr_dominators dominators; /* DOMINATORS */
     struct clr_dominated dominated;   /* DOMINATED */
-    struct clr_map strays;            /* slots of refs that were reported */
-    /* What layers above heap keep with the dump; clr_dump_close frees it with the given function.
-     */
-    struct clr_field_paths *field_paths;
-    void (*field_paths_free)(struct clr_field_paths *);
-    struct clr_type_index *type_index;
-    void (*type_index_free)(struct clr_type_index *);
-    struct clr_layouts *layouts;
-    void (*layouts_free)(struct clr_layouts *);
-    uint64_t *module_types; /* clr_dump_types without a heap; NULL: not asked for */
+    struct clr_map invalid;           /* slots of refs that were reported */
+    CLR_ARRAY(struct clr_kept) kept;  /* see clr_dump_keep */
+    uint64_t *module_types;           /* clr_dump_types without a heap; NULL: not asked for */
     size_t module_type_count;
     unsigned built;                             /* parts */
     struct clr_error no_runtime, no_gc;         /* why, when these could not be opened */
     struct clr_error no_threads;                /* the same; THREADS is then empty */
     struct clr_error no_handles, no_finalizers; /* the same, once HANDLES is built */
-    /* What the layer above keeps with the dump; clr_dump_close calls above_free(above) first. */
-    void *above;
-    void (*above_free)(void *above);
 };
 
 /* Opens the process and its runtime. A core without .NET is an error; a core whose runtime cannot
@@ -78,6 +76,13 @@ struct clr_dump {
 enum clr_status clr_dump_open(const char *path, struct clr_options *options, struct clr_job *job,
                               struct clr_dump **dump, struct clr_error *error);
 void clr_dump_close(struct clr_dump *dump);
+
+/* What is kept under FREE; NULL: nothing yet. */
+void *clr_dump_kept(const struct clr_dump *dump, clr_kept_free *free);
+/* The same; SIZE zeroed bytes on first use. FREE gets them when the dump is closed, the newest
+ * first and before all that the dump has. */
+enum clr_status clr_dump_keep(struct clr_dump *dump, clr_kept_free *free, size_t size, void *data,
+                              struct clr_error *error);
 
 /* Workers for a build: what the options say, else as many as there are processors, 8 at most. */
 unsigned clr_dump_threads(const struct clr_dump *dump);
@@ -94,6 +99,6 @@ enum clr_status clr_dump_types(struct clr_dump *dump, struct clr_job *job, const
 
 /* Reports a slot that holds no object, or bytes of an object that are not saved (VALUE 0): once a
  * slot, however often it is met. Connection's thread. */
-void clr_dump_stray(struct clr_dump *dump, uint64_t slot, uint64_t value, uint64_t length);
+void clr_dump_invalid_ref(struct clr_dump *dump, uint64_t slot, uint64_t value, uint64_t length);
 
 #endif

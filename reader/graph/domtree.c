@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "graph/links.h"
 
 static enum clr_status no_memory(struct clr_error *error)
 {

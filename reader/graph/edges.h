@@ -8,8 +8,11 @@
 #ifndef CLR_GRAPH_EDGES_H
 #define CLR_GRAPH_EDGES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include "base/error.h"
 
 enum { CLR_OFFSETS_SHIFT = 16 };
 
@@ -23,6 +26,13 @@ static inline uint64_t clr_offset_at(const struct clr_offsets *offsets, uint32_t
 {
     return offsets->base[row >> CLR_OFFSETS_SHIFT] + offsets->rest[row];
 }
+
+bool clr_offsets_alloc(struct clr_offsets *offsets, uint32_t rows);
+void clr_offsets_free(struct clr_offsets *offsets);
+/* Sums up rows whose counts stand in rest[row]: afterwards rest[row] is the END of the row, relative
+ * to its base; filling from behind by --rest turns it into the beginning. */
+enum clr_status clr_offsets_sum(struct clr_offsets *offsets, uint64_t *total,
+                                struct clr_error *error);
 
 struct clr_edges {
     struct clr_offsets offsets;

@@ -20,7 +20,7 @@ struct build {
     size_t skip_count;
     uint32_t *firsts;
     size_t parts;
-    struct clr_strays *strays; /* by part */
+    struct clr_invalid_refs *invalid; /* by part */
 };
 
 /* A slot whose target is not looked up yet. */
@@ -33,7 +33,7 @@ struct waiting {
 /* What a sweep writes to. */
 struct sweep {
     const struct build *build;
-    struct clr_strays *strays;
+    struct clr_invalid_refs *invalid;
     size_t skip;      /* the next number that is left out */
     uint32_t *row;    /* counting: the object's */
     uint64_t at, end; /* filling: the next edge of the object, and behind its last */
@@ -109,8 +109,8 @@ static inline void look_up(struct sweep *s, struct waiting *waiting)
     if (waiting->unit == CLR_NO_UNIT || !clr_unit_number(s->build->heap, waiting->unit, &target) ||
         clr_ref_is_free(s->build->map, target)) {
         target = waiting->source;
-        clr_stray_add(s->strays, clr_unit_address(s->build->heap, waiting->slot), waiting->value,
-                      0);
+        clr_invalid_add(s->invalid, clr_unit_address(s->build->heap, waiting->slot), waiting->value,
+                        0);
     }
     s->build->forward->edges.targets[waiting->edge] = target;
 }
@@ -154,20 +154,20 @@ static void fill_allocator(void *context, uint64_t unit, uint32_t target)
 
 static void fill_missing(void *context, uint64_t address, uint64_t length)
 {
-    clr_stray_add(((struct sweep *)context)->strays, address, 0, length);
+    clr_invalid_add(((struct sweep *)context)->invalid, address, 0, length);
 }
 
 static enum clr_status fill_part(void *context, unsigned worker, size_t part,
                                  struct clr_error *error)
 {
     struct build *b = context;
-    struct sweep s = {.build = b, .strays = &b->strays[part]};
+    struct sweep s = {.build = b, .invalid = &b->invalid[part]};
     const struct clr_sweeper sweeper = {fill_object, fill_slot, fill_allocator, fill_missing};
     (void)worker;
     clr_sweep(b->map, b->firsts[part], b->firsts[part + 1], &s, sweeper);
     for (unsigned i = s.turn > RING ? s.turn - RING : 0; i != s.turn; i++)
         look_up(&s, &s.ring[i % RING]);
-    if (s.strays->failed)
+    if (s.invalid->failed)
         return no_memory(error);
     return s.overflows ? clr_fail(error, CLR_IO, 0,
                                   "the core was changed while it was read: an object has more "
@@ -216,9 +216,9 @@ static enum clr_status run(struct build *b, enum clr_with_slots with_slots, stru
                            struct clr_error *error)
 {
     struct clr_edges *edges = &b->forward->edges;
-    CLR_TRY(clr_heap_parts(b->heap, &b->firsts, &b->parts, error));
+    CLR_TRY(clr_heap_pieces(b->heap, &b->firsts, &b->parts, error));
     if (!clr_offsets_alloc(&edges->offsets, b->heap->count) ||
-        !(b->strays = clr_alloc(b->parts, sizeof *b->strays)))
+        !(b->invalid = clr_alloc(b->parts, sizeof *b->invalid)))
         return no_memory(error);
     CLR_TRY(clr_job_run(job, "counting references", b->parts, count_part, b, error));
     CLR_TRY(count_dependents(b, error));
@@ -230,7 +230,7 @@ static enum clr_status run(struct build *b, enum clr_with_slots with_slots, stru
         return no_memory(error);
     CLR_TRY(clr_job_run(job, "reading references", b->parts, fill_part, b, error));
     fill_dependents(b);
-    return clr_strays_gather(b->strays, b->parts, &b->forward->strays, error);
+    return clr_invalid_gather(b->invalid, b->parts, &b->forward->invalid, error);
 }
 
 enum clr_status clr_forward_build(const struct clr_ref_map *map, const uint32_t *skip,
@@ -244,9 +244,9 @@ enum clr_status clr_forward_build(const struct clr_ref_map *map, const uint32_t 
         return no_memory(error);
     b.forward->map = map;
     enum clr_status status = run(&b, with_slots, job, error);
-    for (size_t i = 0; b.strays && i < b.parts; i++)
-        clr_free(b.strays[i].rows);
-    clr_free(b.strays);
+    for (size_t i = 0; b.invalid && i < b.parts; i++)
+        CLR_ARRAY_FREE(&b.invalid[i].rows);
+    clr_free(b.invalid);
     clr_free(b.firsts);
     if (status != CLR_OK) {
         clr_forward_destroy(b.forward);
@@ -264,7 +264,7 @@ void clr_forward_destroy(struct clr_forward *forward)
     clr_free_large(forward->edges.targets, forward->edges.target_count,
                    sizeof *forward->edges.targets);
     clr_wide_free(&forward->slots);
-    clr_free(forward->strays.rows);
+    CLR_ARRAY_FREE(&forward->invalid.rows);
     clr_free(forward);
 }
 
@@ -294,7 +294,7 @@ enum clr_status clr_heap_sizes(const struct clr_ref_map *map, struct clr_job *jo
 {
     struct sizing sizing = {.heap = map->heap, .sizes = sizes};
     size_t parts;
-    CLR_TRY(clr_heap_parts(map->heap, &sizing.firsts, &parts, error));
+    CLR_TRY(clr_heap_pieces(map->heap, &sizing.firsts, &parts, error));
     enum clr_status status = clr_job_run(job, "reading sizes", parts, size_part, &sizing, error);
     clr_free(sizing.firsts);
     return status;

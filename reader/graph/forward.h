@@ -6,7 +6,7 @@
 #define CLR_GRAPH_FORWARD_H
 
 #include "graph/edges.h"
-#include "graph/links.h"
+#include "graph/invalid.h"
 #include "graph/refs.h"
 #include "heap/units.h"
 
@@ -18,8 +18,8 @@
 struct clr_forward {
     const struct clr_ref_map *map;
     struct clr_edges edges;
-    struct clr_wide slots;    /* ids, beside edges.targets; none without CLR_WITH_SLOTS */
-    struct clr_strays strays; /* slots that hold no object, bytes that are not saved */
+    struct clr_wide slots;           /* ids, beside edges.targets; none without CLR_WITH_SLOTS */
+    struct clr_invalid_refs invalid; /* slots that hold no object, bytes that are not saved */
 };
 
 enum clr_with_slots { CLR_WITHOUT_SLOTS, CLR_WITH_SLOTS };

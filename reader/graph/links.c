@@ -19,79 +19,10 @@
 #include "graph/sweep.h"
 
 enum {
-    BLOCK_SHIFT = 22,     /* units in a block of targets */
-    PART_BYTES = 1 << 18, /* of heap, a part for a worker ... */
-    MOST_PARTS = 2048,    /* ... unless there would be more parts than this */
-    AHEAD = 16,           /* slots between asking the cache for something and using it */
+    BLOCK_SHIFT = 22, /* units in a block of targets */
+    AHEAD = 16,       /* slots between asking the cache for something and using it */
 };
 #define BLOCK_MASK (((uint64_t)1 << BLOCK_SHIFT) - 1)
-
-static enum clr_status no_memory(struct clr_error *error)
-{
-    return clr_fail(error, CLR_NOMEM, 0, "out of memory for the reverse references");
-}
-
-/* --- Offsets --------------------------------------------------------------------------------- */
-
-bool clr_offsets_alloc(struct clr_offsets *offsets, uint32_t rows)
-{
-    offsets->count = rows;
-    offsets->base = clr_alloc(((size_t)rows >> CLR_OFFSETS_SHIFT) + 1, sizeof *offsets->base);
-    offsets->rest = clr_alloc_large((size_t)rows + 1, sizeof *offsets->rest);
-    return offsets->base && offsets->rest;
-}
-
-void clr_offsets_free(struct clr_offsets *offsets)
-{
-    clr_free(offsets->base);
-    clr_free_large(offsets->rest, (size_t)offsets->count + 1, sizeof *offsets->rest);
-    *offsets = (struct clr_offsets){0};
-}
-
-enum clr_status clr_offsets_sum(struct clr_offsets *offsets, uint64_t *total,
-                                struct clr_error *error)
-{
-    const uint32_t in_block = ((uint32_t)1 << CLR_OFFSETS_SHIFT) - 1;
-    uint64_t sum = 0;
-    for (uint64_t row = 0; row <= offsets->count; row++) {
-        uint64_t *base = &offsets->base[row >> CLR_OFFSETS_SHIFT];
-        if ((row & in_block) == 0)
-            *base = sum;
-        if (row < offsets->count)
-            sum += offsets->rest[row];
-        if (sum - *base > UINT32_MAX)
-            return clr_fail(error, CLR_UNSUPPORTED, 0,
-                            "65,536 neighbouring objects share more than 2^32 references: this "
-                            "version cannot index them");
-        offsets->rest[row] = (uint32_t)(sum - *base);
-    }
-    *total = sum;
-    return CLR_OK;
-}
-
-/* --- Parts ----------------------------------------------------------------------------------- */
-
-enum clr_status clr_heap_parts(const struct clr_heap *heap, uint32_t **firsts, size_t *parts,
-                               struct clr_error *error)
-{
-    const size_t entry_bytes = (size_t)CLR_ENTRY_UNITS << heap->unit_shift;
-    size_t step = PART_BYTES / entry_bytes;
-    if (heap->entry_count / step >= MOST_PARTS)
-        step = heap->entry_count / MOST_PARTS + 1;
-    size_t most = heap->entry_count / step + 2, count = 0;
-    uint32_t *list = clr_alloc(most + 1, sizeof *list);
-    if (!list)
-        return no_memory(error);
-    for (size_t entry = 0; entry < heap->entry_count; entry += step)
-        if (count == 0 || heap->entries[entry].rank > list[count - 1])
-            list[count++] = heap->entries[entry].rank;
-    if (count && list[count - 1] == heap->count)
-        count--;
-    list[count] = heap->count;
-    *firsts = list;
-    *parts = count;
-    return CLR_OK;
-}
 
 /* --- Passes ---------------------------------------------------------------------------------- */
 
@@ -106,7 +37,7 @@ struct build {
     uint64_t *block_starts; /* blocks + 1 */
     uint64_t *pairs;
     uint64_t pair_count;
-    struct clr_strays *strays; /* by part, then by block */
+    struct clr_invalid_refs *invalid; /* by part, then by block */
 };
 
 /* What a sweep writes to. */
@@ -114,17 +45,9 @@ struct sweep {
     struct build *build;
     uint64_t *places;
     uint32_t *counts;
-    struct clr_strays *strays;
+    struct clr_invalid_refs *invalid;
     bool overflows;
 };
-
-void clr_stray_add(struct clr_strays *strays, uint64_t slot, uint64_t value, uint64_t length)
-{
-    if (clr_grow(&strays->rows, strays->count, &strays->room, sizeof *strays->rows))
-        strays->rows[strays->count++] = (struct clr_stray){slot, value, length};
-    else
-        strays->failed = true;
-}
 
 CLR_SWEPT bool every_object(void *context, uint32_t number)
 {
@@ -139,7 +62,7 @@ CLR_SWEPT void no_slot(void *context, uint64_t unit, uint32_t target)
 
 static void count_missing(void *context, uint64_t address, uint64_t length)
 {
-    clr_stray_add(((struct sweep *)context)->strays, address, 0, length);
+    clr_invalid_add(((struct sweep *)context)->invalid, address, 0, length);
 }
 
 CLR_SWEPT void count_slot(void *context, uint64_t slot, uint64_t value)
@@ -147,7 +70,7 @@ CLR_SWEPT void count_slot(void *context, uint64_t slot, uint64_t value)
     struct sweep *s = context;
     uint64_t unit = clr_unit(s->build->heap, value);
     if (unit == CLR_NO_UNIT)
-        clr_stray_add(s->strays, clr_unit_address(s->build->heap, slot), value, 0);
+        clr_invalid_add(s->invalid, clr_unit_address(s->build->heap, slot), value, 0);
     else
         s->overflows |= ++s->counts[unit >> BLOCK_SHIFT] == 0;
 }
@@ -157,7 +80,7 @@ static enum clr_status count_part(void *context, unsigned worker, size_t part,
 {
     struct build *b = context;
     struct sweep s = {
-        .build = b, .counts = &b->counts[part * b->blocks], .strays = &b->strays[part]};
+        .build = b, .counts = &b->counts[part * b->blocks], .invalid = &b->invalid[part]};
     const struct clr_sweeper sweeper = {every_object, count_slot, no_slot, count_missing};
     (void)worker;
     clr_sweep(b->map, b->firsts[part], b->firsts[part + 1], &s, sweeper);
@@ -165,7 +88,7 @@ static enum clr_status count_part(void *context, unsigned worker, size_t part,
         return clr_fail(error, CLR_UNSUPPORTED, 0,
                         "a part of the heap has more than 2^32 references: this version cannot "
                         "index them");
-    return s.strays->failed ? no_memory(error) : CLR_OK;
+    return s.invalid->failed ? clr_no_memory(error) : CLR_OK;
 }
 
 CLR_SWEPT void collect_slot(void *context, uint64_t slot, uint64_t value)
@@ -253,9 +176,9 @@ static enum clr_status count_block(void *context, unsigned worker, size_t block,
         uint64_t slot = clr_unit_address(b->heap, b->pairs[i] >> BLOCK_SHIFT);
         if (!clr_read_word(b->heap->process, slot, &value))
             return changed(error);
-        clr_stray_add(&b->strays[b->parts + block], slot, value, 0);
-        if (b->strays[b->parts + block].failed)
-            return no_memory(error);
+        clr_invalid_add(&b->invalid[b->parts + block], slot, value, 0);
+        if (b->invalid[b->parts + block].failed)
+            return clr_no_memory(error);
     }
     return CLR_OK;
 }
@@ -276,33 +199,6 @@ static enum clr_status fill_block(void *context, unsigned worker, size_t block,
                          rows->base[number >> CLR_OFFSETS_SHIFT] + --rows->rest[number],
                          b->pairs[i] >> BLOCK_SHIFT);
     }
-    return CLR_OK;
-}
-
-static int by_slot(const void *a, const void *b)
-{
-    const struct clr_stray *x = a, *y = b;
-    return (x->slot > y->slot) - (x->slot < y->slot);
-}
-
-enum clr_status clr_strays_gather(struct clr_strays *parts, size_t count, struct clr_strays *all,
-                                  struct clr_error *error)
-{
-    for (size_t i = 0; i < count; i++)
-        all->room += parts[i].count;
-    if (all->room && !(all->rows = clr_alloc(all->room, sizeof *all->rows))) {
-        all->room = 0;
-        return no_memory(error);
-    }
-    for (size_t i = 0; i < count; i++) {
-        if (parts[i].count)
-            memcpy(all->rows + all->count, parts[i].rows, parts[i].count * sizeof *all->rows);
-        all->count += parts[i].count;
-        clr_free(parts[i].rows);
-        parts[i] = (struct clr_strays){0};
-    }
-    if (all->count)
-        qsort(all->rows, all->count, sizeof *all->rows, by_slot);
     return CLR_OK;
 }
 
@@ -335,7 +231,7 @@ static enum clr_status add_extras(struct clr_links *links, struct clr_error *err
     bool allocated = false;
     links->dependents = clr_alloc(map->dependent_count, sizeof *links->dependents);
     if (!links->dependents)
-        return no_memory(error);
+        return clr_no_memory(error);
     if (map->dependent_count) {
         memcpy(links->dependents, map->dependents,
                map->dependent_count * sizeof *links->dependents);
@@ -343,7 +239,7 @@ static enum clr_status add_extras(struct clr_links *links, struct clr_error *err
     }
     links->ref_count += map->dependent_count;
     if (!(links->allocators = clr_alloc(heap->shape_count, sizeof *links->allocators)))
-        return no_memory(error);
+        return clr_no_memory(error);
     for (size_t i = 0; i < heap->shape_count; i++)
         if (map->allocator[i] != 0 && !is_allocator(links, map->allocator[i] - 1))
             links->allocators[links->allocator_count++] = map->allocator[i] - 1;
@@ -363,27 +259,27 @@ static enum clr_status run(struct build *b, struct clr_job *job, struct clr_erro
 {
     struct clr_links *links = b->links;
     uint64_t total;
-    CLR_TRY(clr_heap_parts(b->heap, &b->firsts, &b->parts, error));
+    CLR_TRY(clr_heap_pieces(b->heap, &b->firsts, &b->parts, error));
     b->blocks = (size_t)(clr_units(b->heap) >> BLOCK_SHIFT) + 1;
     if (!(b->places = clr_alloc(b->parts, b->blocks * sizeof *b->places)) ||
         !(b->counts = clr_alloc(b->parts, b->blocks * sizeof *b->counts)) ||
         !(b->block_starts = clr_alloc(b->blocks + 1, sizeof *b->block_starts)) ||
-        !(b->strays = clr_alloc(b->parts + b->blocks, sizeof *b->strays)))
-        return no_memory(error);
+        !(b->invalid = clr_alloc(b->parts + b->blocks, sizeof *b->invalid)))
+        return clr_no_memory(error);
     CLR_TRY(clr_job_run(job, "counting references", b->parts, count_part, b, error));
     place_parts(b);
     if (!(b->pairs = clr_alloc_large(b->pair_count, sizeof *b->pairs)))
-        return no_memory(error);
+        return clr_no_memory(error);
     CLR_TRY(clr_job_run(job, "collecting references", b->parts, collect_part, b, error));
     if (!clr_offsets_alloc(&links->rows, b->heap->count))
-        return no_memory(error);
+        return clr_no_memory(error);
     CLR_TRY(clr_job_run(job, "counting references to objects", b->blocks, count_block, b, error));
     CLR_TRY(clr_offsets_sum(&links->rows, &total, error));
     if (!clr_wide_alloc(&links->slots, (size_t)total, clr_units(b->heap)))
-        return no_memory(error);
+        return clr_no_memory(error);
     CLR_TRY(clr_job_run(job, "sorting references", b->blocks, fill_block, b, error));
     links->ref_count = total;
-    CLR_TRY(clr_strays_gather(b->strays, b->parts + b->blocks, &links->strays, error));
+    CLR_TRY(clr_invalid_gather(b->invalid, b->parts + b->blocks, &links->invalid, error));
     return add_extras(links, error);
 }
 
@@ -393,13 +289,13 @@ enum clr_status clr_links_build(const struct clr_ref_map *map, struct clr_job *j
     struct build b = {.heap = map->heap, .map = map};
     *out = NULL;
     if (!(b.links = clr_alloc(1, sizeof *b.links)))
-        return no_memory(error);
+        return clr_no_memory(error);
     b.links->map = map;
     enum clr_status status = run(&b, job, error);
     clr_free_large(b.pairs, b.pair_count, sizeof *b.pairs);
-    for (size_t i = 0; b.strays && i < b.parts + b.blocks; i++)
-        clr_free(b.strays[i].rows);
-    clr_free(b.strays);
+    for (size_t i = 0; b.invalid && i < b.parts + b.blocks; i++)
+        CLR_ARRAY_FREE(&b.invalid[i].rows);
+    clr_free(b.invalid);
     clr_free(b.places);
     clr_free(b.counts);
     clr_free(b.block_starts);
@@ -420,7 +316,7 @@ void clr_links_destroy(struct clr_links *links)
     clr_wide_free(&links->slots);
     clr_free(links->dependents);
     clr_free(links->allocators);
-    clr_free(links->strays.rows);
+    CLR_ARRAY_FREE(&links->invalid.rows);
     clr_free(links);
 }
 

@@ -10,7 +10,6 @@
 #include <stdlib.h>
 
 #include "base/alloc.h"
-#include "graph/links.h"
 #include "heap/units.h"
 #include "runtime/loader.h"
 #include "runtime/types.h"
@@ -94,7 +93,7 @@ static enum clr_status find_free(struct clr_ref_map *map, struct clr_job *job,
         clr_alloc(((size_t)clr_heap_count(map->heap) >> 6) + 1, sizeof *map->free_bits);
     if (!map->free_bits)
         return clr_fail(error, CLR_NOMEM, 0, "out of memory for the references of the heap");
-    CLR_TRY(clr_heap_parts(map->heap, &search.firsts, &parts, error));
+    CLR_TRY(clr_heap_pieces(map->heap, &search.firsts, &parts, error));
     enum clr_status status =
         clr_job_run(job, "looking for free blocks", parts, find_free_part, &search, error);
     clr_free(search.firsts);
@@ -541,8 +540,8 @@ bool clr_ref_scan_next(struct clr_ref_scan *scan, struct clr_ref *ref)
                 describe(scan->map->heap, &scan->object, slot, ref);
                 return true;
             }
-            if (scan->stray)
-                scan->stray(scan->context, slot, value);
+            if (scan->invalid)
+                scan->invalid(scan->context, slot, value);
         }
         if (scan->in_object && !scan->dead && next_extra(scan, ref))
             return true;

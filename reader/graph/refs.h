@@ -90,7 +90,7 @@ struct clr_ref_scan {
     bool allocator_done;
     bool dead; /* found dead by a background GC that has not swept it: no edges */
     /* Called for a slot that holds no object; may be NULL. */
-    void (*stray)(void *context, uint64_t slot, uint64_t value);
+    void (*invalid)(void *context, uint64_t slot, uint64_t value);
     /* Called for the bytes of an object that are not saved; may be NULL. */
     void (*missing)(void *context, uint64_t address, uint64_t length);
     void *context;

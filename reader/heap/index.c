@@ -514,3 +514,28 @@ size_t clr_heap_postings(const struct clr_heap *heap, uint32_t shape, const uint
     *numbers = heap->postings + heap->posting_starts[shape];
     return (size_t)(heap->posting_starts[shape + 1] - heap->posting_starts[shape]);
 }
+
+/* --- Pieces for workers ------------------------------------------------------------------------
+ */
+
+enum clr_status clr_heap_pieces(const struct clr_heap *heap, uint32_t **firsts, size_t *pieces,
+                                struct clr_error *error)
+{
+    enum { PIECE_BYTES = 1 << 18, MOST_PIECES = 2048 };
+    size_t step = PIECE_BYTES / ((size_t)CLR_ENTRY_UNITS << heap->unit_shift);
+    if (heap->entry_count / step >= MOST_PIECES)
+        step = heap->entry_count / MOST_PIECES + 1;
+    size_t most = heap->entry_count / step + 2, count = 0;
+    uint32_t *list = clr_alloc(most + 1, sizeof *list);
+    if (!list)
+        return clr_no_memory(error);
+    for (size_t entry = 0; entry < heap->entry_count; entry += step)
+        if (count == 0 || heap->entries[entry].rank > list[count - 1])
+            list[count++] = heap->entries[entry].rank;
+    if (count && list[count - 1] == heap->count)
+        count--;
+    list[count] = heap->count;
+    *firsts = list;
+    *pieces = count;
+    return CLR_OK;
+}

@@ -120,4 +120,9 @@ static inline void clr_wide_set(struct clr_wide *wide, size_t i, uint64_t value)
         wide->high[i] = (uint8_t)(value >> 32);
 }
 
+/* Splits the objects of a heap into pieces of about equal bytes, for workers: fills *FIRSTS with
+ * the first number of each piece and one past the last object. Freed with clr_free. */
+enum clr_status clr_heap_pieces(const struct clr_heap *heap, uint32_t **firsts, size_t *pieces,
+                                struct clr_error *error);
+
 #endif

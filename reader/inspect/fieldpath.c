@@ -27,15 +27,9 @@ struct clr_field_paths {
     struct type_paths *all;
 };
 
-static enum clr_status no_memory(struct clr_error *error)
+static void destroy_paths(void *data)
 {
-    return clr_fail(error, CLR_NOMEM, 0, "out of memory for the names of fields");
-}
-
-void clr_field_paths_destroy(struct clr_field_paths *paths)
-{
-    if (!paths)
-        return;
+    struct clr_field_paths *paths = data;
     for (struct type_paths *t = paths->all, *next; t; t = next) {
         next = t->next;
         for (size_t i = 0; i < t->texts.room; i++)
@@ -46,25 +40,6 @@ void clr_field_paths_destroy(struct clr_field_paths *paths)
     }
     clr_map_deinit(&paths->by_type);
     clr_free(paths);
-}
-
-static enum clr_status ready(struct clr_dump *dump, struct clr_field_paths **paths,
-                             struct clr_error *error)
-{
-    if (!dump->field_paths) {
-        struct clr_field_paths *made = clr_alloc(1, sizeof *made);
-        if (!made)
-            return no_memory(error);
-        enum clr_status status = clr_dump_type_index(dump, &made->types, error);
-        if (status != CLR_OK) {
-            clr_free(made);
-            return status;
-        }
-        dump->field_paths = made;
-        dump->field_paths_free = clr_field_paths_destroy;
-    }
-    *paths = dump->field_paths;
-    return CLR_OK;
 }
 
 struct covering {
@@ -197,7 +172,7 @@ static enum clr_status make(struct clr_dump *dump, struct clr_field_paths *paths
     *out = text.failed ? NULL : text.data;
     if (text.failed)
         clr_text_deinit(&text);
-    return *out ? CLR_OK : no_memory(error);
+    return *out ? CLR_OK : clr_no_memory(error);
 }
 
 static enum clr_status path_of(struct clr_dump *dump, uint64_t type, uint64_t offset,
@@ -207,7 +182,8 @@ static enum clr_status path_of(struct clr_dump *dump, uint64_t type, uint64_t of
     uint64_t value;
     char *made;
     *text = NULL;
-    CLR_TRY(ready(dump, &paths, error));
+    CLR_TRY(clr_dump_keep(dump, destroy_paths, sizeof *paths, &paths, error));
+    CLR_TRY(clr_dump_type_index(dump, &paths->types, error));
     struct type_paths *known = NULL;
     if (clr_map_get(&paths->by_type, type, &value)) {
         known = (struct type_paths *)(uintptr_t)value;
@@ -215,7 +191,7 @@ static enum clr_status path_of(struct clr_dump *dump, uint64_t type, uint64_t of
         known = clr_alloc(1, sizeof *known);
         if (!known || !clr_map_put(&paths->by_type, type, (uintptr_t)known)) {
             clr_free(known);
-            return no_memory(error);
+            return clr_no_memory(error);
         }
         known->next = paths->all;
         paths->all = known;
@@ -227,7 +203,7 @@ static enum clr_status path_of(struct clr_dump *dump, uint64_t type, uint64_t of
     CLR_TRY(make(dump, paths, type, offset, is_element, &made, error));
     if (!clr_map_put(&known->texts, offset + 1, (uintptr_t)made)) {
         clr_free(made);
-        return no_memory(error);
+        return clr_no_memory(error);
     }
     *text = made;
     return CLR_OK;

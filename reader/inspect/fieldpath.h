@@ -15,8 +15,6 @@
 
 #include "dump/dump.h"
 
-struct clr_field_paths;
-
 /* *TEXT lives with the dump; NULL for edges that have no field. Where metadata is missing it is
  * '+16' (the offset), with a problem of area refs. Connection's thread. */
 enum clr_status clr_ref_field(struct clr_dump *dump, const struct clr_ref *ref, const char **text,
@@ -26,7 +24,5 @@ enum clr_status clr_ref_field(struct clr_dump *dump, const struct clr_ref *ref, 
  * instance of TYPE. */
 enum clr_status clr_type_field_path(struct clr_dump *dump, uint64_t type, uint64_t offset,
                                     const char **text, struct clr_error *error);
-
-void clr_field_paths_destroy(struct clr_field_paths *paths);
 
 #endif

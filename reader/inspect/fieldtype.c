@@ -34,52 +34,44 @@ static int by_name(const void *a, const void *b)
     return order ? order : (x->type > y->type) - (x->type < y->type);
 }
 
-enum clr_status clr_type_index_create(struct clr_dump *dump, struct clr_type_index **out,
-                                      struct clr_error *error)
+static void destroy_index(void *data)
+{
+    clr_free(((struct clr_type_index *)data)->entries);
+    clr_free(data);
+}
+
+static enum clr_status fill_index(struct clr_dump *dump, struct clr_type_index *index,
+                                  struct clr_error *error)
 {
     const uint64_t *types;
-    size_t count;
-    *out = NULL;
+    size_t count, named = 0;
     CLR_TRY(clr_heap_types(dump->heap, dump->runtime, &types, &count, error));
-    struct clr_type_index *index = clr_alloc(1, sizeof *index);
-    if (!index || !(index->entries = clr_alloc(count, sizeof *index->entries))) {
-        clr_free(index);
-        return clr_fail(error, CLR_NOMEM, 0, "out of memory for the names of types");
-    }
-    for (size_t i = 0; i < count; i++) {
+    struct entry *entries = clr_alloc(count, sizeof *entries);
+    for (size_t i = 0; entries && i < count; i++) {
         struct clr_type type;
         if (!clr_type_read(dump->runtime, types[i], &type))
             continue;
         const char *name = clr_type_name(dump->runtime, types[i]);
         if (clr_type_name_lost(name)) {
-            clr_type_index_destroy(index);
-            return clr_fail(error, CLR_NOMEM, 0, "out of memory for the names of types");
+            clr_free(entries);
+            return clr_no_memory(error);
         }
-        index->entries[index->count++] =
-            (struct entry){name, types[i], type.module, type.is_collectible};
+        entries[named++] = (struct entry){name, types[i], type.module, type.is_collectible};
     }
-    if (index->count)
-        qsort(index->entries, index->count, sizeof *index->entries, by_name);
-    *out = index;
-    return CLR_OK;
+    if (named)
+        qsort(entries, named, sizeof *entries, by_name);
+    index->entries = entries;
+    index->count = named;
+    return entries ? CLR_OK : clr_no_memory(error);
 }
 
-void clr_type_index_destroy(struct clr_type_index *index)
-{
-    if (index)
-        clr_free(index->entries);
-    clr_free(index);
-}
-
-enum clr_status clr_dump_type_index(struct clr_dump *dump, const struct clr_type_index **index,
+enum clr_status clr_dump_type_index(struct clr_dump *dump, const struct clr_type_index **out,
                                     struct clr_error *error)
 {
-    if (!dump->type_index) {
-        CLR_TRY(clr_type_index_create(dump, &dump->type_index, error));
-        dump->type_index_free = clr_type_index_destroy;
-    }
-    *index = dump->type_index;
-    return CLR_OK;
+    struct clr_type_index *index;
+    CLR_TRY(clr_dump_keep(dump, destroy_index, sizeof *index, &index, error));
+    *out = index;
+    return index->entries ? CLR_OK : fill_index(dump, index, error);
 }
 
 static uint64_t binder_of(struct clr_runtime *runtime, uint64_t address)

@@ -12,9 +12,6 @@ struct clr_type_index;
 /* The dump's own: made on first use, lives with the dump. */
 enum clr_status clr_dump_type_index(struct clr_dump *dump, const struct clr_type_index **index,
                                     struct clr_error *error);
-enum clr_status clr_type_index_create(struct clr_dump *dump, struct clr_type_index **index,
-                                      struct clr_error *error);
-void clr_type_index_destroy(struct clr_type_index *index);
 
 /* The MethodTable called NAME, as the code of MODULE means it; of several (load contexts) the one
  * of MODULE, else of its load context, else the first that cannot be unloaded. 0 if none is loaded.

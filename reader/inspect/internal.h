@@ -1,20 +1,11 @@
 /*
- * Private to reader/inspect: memory of the layouts, and what those that go through collections
- * share. Elements end by themselves (elements.c asks no further) or by damage (E->done).
+ * Private to reader/inspect: what those that go through collections share. Elements end by
+ * themselves (elements.c asks no further) or by damage (E->done).
  */
 #ifndef CLR_INSPECT_INTERNAL_H
 #define CLR_INSPECT_INTERNAL_H
 
 #include "inspect/elements.h"
-
-/* --- layout.c ----------------------------------------------------------------------------------
- */
-
-/* Zeroed memory that lives with the dump's layouts, of which there must be one; NULL: no memory. */
-void *clr_layout_alloc(struct clr_dump *dump, size_t size);
-/* The type's name without arguments: 'System.Collections.Generic.Dictionary+Entry'. */
-enum clr_status clr_layout_bare_name(struct clr_dump *dump, struct clr_layout *layout,
-                                     const char **name, struct clr_error *error);
 
 /* --- members.c: fields of collections ----------------------------------------------------------
  */

@@ -25,8 +25,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "inspect/internal.h"
-
 /* The number of COUNT limbs of 32 bits, lowest first, in decimal with POINT digits after the point.
  */
 static void write_limbs(struct clr_text *text, const uint32_t *number, unsigned count,

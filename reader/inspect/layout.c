@@ -19,7 +19,6 @@
 #include "base/arena.h"
 #include "base/array.h"
 #include "base/hash.h"
-#include "inspect/internal.h"
 #include "runtime/loader.h"
 #include "runtime/loop.h"
 
@@ -50,10 +49,9 @@ static void layout_free(struct clr_layout *layout)
     clr_free(layout);
 }
 
-static void layouts_destroy(struct clr_layouts *layouts)
+static void layouts_destroy(void *data)
 {
-    if (!layouts)
-        return;
+    struct clr_layouts *layouts = data;
     for (size_t i = 0; i < layouts->all.count; i++)
         layout_free(layouts->all.items[i]);
     CLR_ARRAY_FREE(&layouts->all);
@@ -63,18 +61,13 @@ static void layouts_destroy(struct clr_layouts *layouts)
     clr_free(layouts);
 }
 
-static enum clr_status ready(struct clr_dump *dump, struct clr_layouts **layouts,
-                             struct clr_error *error)
+static enum clr_status get_layouts(struct clr_dump *dump, struct clr_layouts **layouts,
+                                   struct clr_error *error)
 {
     struct clr_type object;
-    if (!dump->layouts) {
-        if (!(dump->layouts = clr_alloc(1, sizeof *dump->layouts)))
-            return clr_no_memory(error);
-        dump->layouts_free = layouts_destroy;
-        if (clr_type_read(dump->runtime, dump->runtime->object_type, &object))
-            dump->layouts->core = object.module;
-    }
-    *layouts = dump->layouts;
+    CLR_TRY(clr_dump_keep(dump, layouts_destroy, sizeof **layouts, layouts, error));
+    if (!(*layouts)->core && clr_type_read(dump->runtime, dump->runtime->object_type, &object))
+        (*layouts)->core = object.module;
     return CLR_OK;
 }
 
@@ -118,7 +111,8 @@ static void bare_name(const char *name, struct clr_text *text)
 
 void *clr_layout_alloc(struct clr_dump *dump, size_t size)
 {
-    return clr_arena_alloc(&dump->layouts->arena, size);
+    struct clr_layouts *layouts = clr_dump_kept(dump, layouts_destroy);
+    return clr_arena_alloc(&layouts->arena, size);
 }
 
 enum clr_status clr_layout_bare_name(struct clr_dump *dump, struct clr_layout *layout,
@@ -130,7 +124,7 @@ enum clr_status clr_layout_bare_name(struct clr_dump *dump, struct clr_layout *l
         const char *full = clr_type_name(dump->runtime, layout->type.address);
         bare_name(full, &text);
         text.failed |= clr_type_name_lost(full);
-        status = keep(dump->layouts, &text, &layout->bare_name, error);
+        status = keep(clr_dump_kept(dump, layouts_destroy), &text, &layout->bare_name, error);
         clr_text_deinit(&text);
     }
     *name = layout->bare_name;
@@ -308,7 +302,7 @@ enum clr_status clr_layout_get(struct clr_dump *dump, uint64_t address, struct c
     size_t count = 0;
     uint64_t known;
     *out = NULL;
-    CLR_TRY(ready(dump, &layouts, error));
+    CLR_TRY(get_layouts(dump, &layouts, error));
     if (clr_map_get(&layouts->by_type, address, &known)) {
         *out = (struct clr_layout *)(uintptr_t)known;
         return CLR_OK;

@@ -87,4 +87,10 @@ uint32_t clr_element_size(uint8_t element, uint8_t word);
 const char *clr_element_text(uint8_t element);
 bool clr_element_is_reference(uint8_t element);
 
+/* The type's name without arguments: 'System.Collections.Generic.Dictionary+Entry'. */
+enum clr_status clr_layout_bare_name(struct clr_dump *dump, struct clr_layout *layout,
+                                     const char **name, struct clr_error *error);
+/* Zeroed memory that lives with the dump's layouts, of which there must be one; NULL: no memory. */
+void *clr_layout_alloc(struct clr_dump *dump, size_t size);
+
 #endif

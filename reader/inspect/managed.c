@@ -17,7 +17,6 @@
 
 #include <string.h>
 
-#include "inspect/internal.h"
 #include "runtime/loader.h"
 #include "runtime/object.h"
 

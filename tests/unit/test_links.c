@@ -36,11 +36,11 @@ static void add(struct list *list, uint64_t address)
 
 /* A heap of all shapes of slots, with random edges; of each hundred slots DAMAGED hold no object.
  */
-static struct list random_heap(uint32_t objects, uint64_t seed, unsigned damaged, uint64_t *strays)
+static struct list random_heap(uint32_t objects, uint64_t seed, unsigned damaged, uint64_t *invalid)
 {
     struct list list = {0}, slots = {0};
     uint64_t state = seed, word = g.f->word;
-    *strays = 0;
+    *invalid = 0;
     for (uint32_t i = 0; i < objects; i++) {
         uint32_t count = graph_random(&state) % 5;
         uint64_t at;
@@ -69,7 +69,7 @@ static struct list random_heap(uint32_t objects, uint64_t seed, unsigned damaged
             const uint64_t bad[] = {free_block, target + word, 0x10000 + word, target + 1,
                                     fake_segment_end(g.f, g.segment) + 64 * word};
             target = bad[graph_random(&state) % 5];
-            ++*strays;
+            ++*invalid;
         } else if (graph_random(&state) % 4 == 0) {
             target = 0;
         }
@@ -82,7 +82,7 @@ static struct list random_heap(uint32_t objects, uint64_t seed, unsigned damaged
     return list;
 }
 
-static void count_stray(void *context, uint64_t slot, uint64_t value)
+static void count_invalid(void *context, uint64_t slot, uint64_t value)
 {
     uint64_t *count = context;
     (void)slot;
@@ -94,22 +94,22 @@ START_TEST(both_directions_agree)
 {
     const struct fake_options *options = &processes[_i % PROCESSES];
     unsigned damaged = _i / PROCESSES ? 20 : 0;
-    uint64_t strays, forward, backward, met = 0;
+    uint64_t invalid, forward, backward, met = 0;
     graph_create(&g, options);
-    struct list list = random_heap(600, (uint64_t)_i + 1, damaged, &strays);
+    struct list list = random_heap(600, (uint64_t)_i + 1, damaged, &invalid);
     graph_open(&g, GRAPH, 2);
     uint64_t sum = graph_forward_sum(g.dump, &forward);
     ck_assert_uint_eq(graph_reverse_sum(g.dump, &backward), sum);
     ck_assert_uint_eq(forward, backward);
     ck_assert_uint_eq(forward, g.dump->links->ref_count);
     ck_assert_uint_gt(forward, 500);
-    ck_assert_uint_eq(g.dump->links->strays.count, strays);
-    ck_assert_int_eq(strays > 0, damaged > 0);
+    ck_assert_uint_eq(g.dump->links->invalid.rows.count, invalid);
+    ck_assert_int_eq(invalid > 0, damaged > 0);
 
     struct clr_ref_scan scan;
     struct clr_ref ref;
     clr_ref_scan_start(&scan, g.dump->refs, 0, clr_heap_count(g.dump->heap));
-    scan.stray = count_stray;
+    scan.invalid = count_invalid;
     scan.context = &met;
     while (clr_ref_scan_next(&scan, &ref)) {
         /* Each edge is found again by its slot alone, and its slot holds its target. */
@@ -128,11 +128,11 @@ START_TEST(both_directions_agree)
         ck_assert(clr_read_word(g.dump->process, ref.address, &value));
         ck_assert_uint_eq(value, ref.target);
     }
-    ck_assert_uint_eq(met, strays);
+    ck_assert_uint_eq(met, invalid);
     const struct clr_problem *problem = graph_problem(&g, "refs", "no object starts");
     ck_assert_int_eq(problem != NULL, damaged > 0);
     if (problem) {
-        ck_assert_uint_eq(problem->count, strays); /* once each, though two passes met them */
+        ck_assert_uint_eq(problem->count, invalid); /* once each, though two passes met them */
         ck_assert(problem->incomplete);
     }
     free(list.items);
@@ -140,15 +140,15 @@ START_TEST(both_directions_agree)
 }
 END_TEST
 
-START_TEST(reachability_tells_of_strays_too)
+START_TEST(reachability_reports_invalid_refs_too)
 {
-    uint64_t strays;
+    uint64_t invalid;
     graph_create(&g, NULL);
-    struct list list = random_heap(300, 7, 30, &strays);
+    struct list list = random_heap(300, 7, 30, &invalid);
     graph_open(&g, CLR_PART_REACH, 1);
-    ck_assert_uint_eq(graph_problem(&g, "refs", "no object starts")->count, strays);
+    ck_assert_uint_eq(graph_problem(&g, "refs", "no object starts")->count, invalid);
     graph_need(&g, CLR_PART_REVERSE | CLR_PART_DOMINATORS);
-    ck_assert_uint_eq(graph_problem(&g, "refs", "no object starts")->count, strays);
+    ck_assert_uint_eq(graph_problem(&g, "refs", "no object starts")->count, invalid);
     free(list.items);
     graph_close(&g);
 }
@@ -407,9 +407,9 @@ static uint64_t forward_graph_sum(unsigned threads)
 START_TEST(the_same_with_any_number_of_workers)
 {
     static const unsigned threads[] = {1, 2, 4};
-    uint64_t strays, sum = 0, graph = 0, count, first_count = 0;
+    uint64_t invalid, sum = 0, graph = 0, count, first_count = 0;
     graph_create(&g, NULL);
-    struct list list = random_heap(14000, 42, 1, &strays);
+    struct list list = random_heap(14000, 42, 1, &invalid);
     for (unsigned run = 0; run < 20; run++) {
         unsigned workers = threads[run % 3];
         graph_open(&g, GRAPH, workers);
@@ -424,7 +424,7 @@ START_TEST(the_same_with_any_number_of_workers)
         ck_assert_uint_eq(count, first_count);
         ck_assert_uint_eq(graph_forward_sum(g.dump, &forward), sum);
         ck_assert_uint_eq(forward_graph_sum(workers), graph);
-        ck_assert_uint_eq(g.dump->links->strays.count, strays);
+        ck_assert_uint_eq(g.dump->links->invalid.rows.count, invalid);
         graph_shut(&g);
     }
     free(list.items);
@@ -439,12 +439,36 @@ static const unsigned built_parts[] = {
 };
 enum { BUILT_PARTS = sizeof built_parts / sizeof *built_parts };
 
+/* Naming one part builds all that it needs. */
+START_TEST(a_part_alone)
+{
+    uint64_t invalid;
+    graph_create(&g, NULL);
+    struct list list = random_heap(40, 5, 0, &invalid);
+    free(list.items);
+    graph_open(&g, 0, 1);
+    const unsigned opened = g.dump->built;
+    graph_need(&g, built_parts[_i]);
+    unsigned expected = opened | built_parts[_i] | CLR_PART_RUNTIME | CLR_PART_GC;
+    if (built_parts[_i] != CLR_PART_HANDLES)
+        expected |= CLR_PART_INDEX | CLR_PART_HANDLES;
+    if (built_parts[_i] != CLR_PART_HANDLES && built_parts[_i] != CLR_PART_ROOTS)
+        expected |= CLR_PART_REFS;
+    if (built_parts[_i] == CLR_PART_DOMINATED)
+        expected |= CLR_PART_DOMINATORS;
+    if (built_parts[_i] == CLR_PART_REACH || (expected & CLR_PART_DOMINATORS))
+        expected |= CLR_PART_ROOTS;
+    ck_assert_uint_eq(g.dump->built, expected);
+    graph_close(&g);
+}
+END_TEST
+
 /* A heap with something of everything. */
 static void small_world(void)
 {
-    uint64_t strays;
+    uint64_t invalid;
     graph_create(&g, NULL);
-    struct list list = random_heap(40, 5, 10, &strays);
+    struct list list = random_heap(40, 5, 10, &invalid);
     graph_statics(&g, 5);
     graph_set_element(&g, g.statics, 1, list.items[0]);
     uint64_t own = graph_thread_statics(&g, fake_thread(g.f, 1, 0));
@@ -532,7 +556,8 @@ int main(void)
     Suite *suite = suite_create("links");
     TCase *edges = tcase_create("edges");
     tcase_add_loop_test(edges, both_directions_agree, 0, 2 * PROCESSES);
-    tcase_add_test(edges, reachability_tells_of_strays_too);
+    tcase_add_test(edges, reachability_reports_invalid_refs_too);
+    tcase_add_loop_test(edges, a_part_alone, 0, BUILT_PARTS);
     tcase_add_loop_test(edges, what_an_edge_says, 0, PROCESSES);
     tcase_add_loop_test(edges, objects_of_a_collectible_type_refer_to_its_allocator, 0, 1);
     suite_add_tcase(suite, edges);
