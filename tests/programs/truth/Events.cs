@@ -62,10 +62,10 @@ static class Delegates
         Golden.Section("spelling: delegates.is_part");
         Golden.Sorted("SELECT d.method_name, clr_field(d.target, 'Id'), count(*) FROM delegates AS d WHERE NOT d.is_part AND clr_field(d.target, 'Id') IN (" + string.Join(", ", c.Whole.GetInvocationList().Append(c.Only).Select(d => ((Target)d.Target).Id)) + ")\n   AND d.method_name LIKE 'Truth.Target.%' GROUP BY 1, 2",
             c.Whole.GetInvocationList().Append(c.Only).Select(d => Golden.Row(Row(d), ((Target)d.Target).Id, 1)));
-        Golden.Section("events: subscribers by publisher");
+        Golden.Section("events: subscribers by publisher", true);
         foreach (var group in _expected.Where(e => e.Event != null).GroupBy(e => (e.Type, e.Event)))
             Golden.Sorted($"SELECT method_name, clr_field(target, 'Id') FROM event_subscribers WHERE publisher_type = '{group.Key.Type}' AND event = '{group.Key.Event}'", group.SelectMany(e => e.Targets).Select(id => Golden.Row("Truth.Target.OnEvent", id)));
-        Golden.Section("events: kept elsewhere than in a field of the event's name");
+        Golden.Section("events: kept elsewhere than in a field of the event's name", true);
         foreach (var e in _expected.Where(e => e.Event == null && e.Type != "Truth.Control").Append(("Truth.Control", null, _expected.Where(e => e.Type == "Truth.Control").SelectMany(e => e.Targets).ToArray())))
             Golden.Sorted($"SELECT clr_field(target, 'Id') FROM event_subscribers WHERE publisher_type = '{e.Item1}'" + (e.Item1 == "Truth.StaticEvents" ? " AND event <> 'Static'" : ""), e.Item3.Select(id => Golden.Row(id)));
         Golden.Section("events: each target hangs on its delegates alone");

@@ -12,10 +12,9 @@ static class Golden
 {
     static TextWriter _out;
 
-    // TRUTH_SLT names the file; without it records go to standard output.
     public static void Open()
     {
-        string path = Environment.GetEnvironmentVariable("TRUTH_SLT");
+        string path = Environment.GetEnvironmentVariable("RECORDS");
         _out = string.IsNullOrEmpty(path) ? Console.Out : new StreamWriter(path, false, new UTF8Encoding(false));
         _out.Write("# What the dumped process said of itself, on .NET " + Environment.Version.Major + ".\n\n");
         Ok("SELECT clr_attach('${DUMP}')");
@@ -24,7 +23,8 @@ static class Golden
     public static void Close() { _out.Flush(); if (_out != Console.Out) _out.Dispose(); _out = null; }
 
     // A section is what a list of failures is grouped by.
-    public static void Section(string name) => _out.Write("# == " + name + "\n\n");
+    // On .NET 8 static fields are hard to find: what needs them is told apart there.
+    public static void Section(string name, bool statics = false) => _out.Write("# == " + name + (statics && Environment.Version.Major == 8 ? " (needs static fields)" : "") + "\n\n");
     public static void Ok(string sql) => _out.Write("statement ok\n" + sql + "\n\n");
     public static void Error(string text, string sql) => _out.Write("statement error " + text + "\n" + sql + "\n\n");
     public static void Query(string sql, params object[][] rows) => Write("query", sql, rows.Select(Line));

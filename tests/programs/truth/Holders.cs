@@ -149,7 +149,7 @@ static class Holding
     {
         object timers = typeof(Timer).Assembly.GetType("System.Threading.TimerQueue").GetProperty("Instances", BindingFlags.Static | BindingFlags.Public | BindingFlags.NonPublic).GetValue(null);
         var graph = new Graph(("System.Threading.TimerQueue.Instances", timers));
-        Golden.Section("holders: distance, dominator, count of what goes with it");
+        Golden.Section("holders: distance, dominator, count of what goes with it", true);
         Truth(graph, Holders.One); Truth(graph, Holders.One.Child, "clr_field(o.address, 'Id') = 1"); Truth(graph, Holders.One.More[1], "clr_field(o.address, 'Id') = 3");
         Truth(graph, Holders.TwoA); Truth(graph, Holders.TwoA.Child, "clr_field(o.address, 'Id') = 4");
         var five = (FiveHeld)Holders.FiveInList[1];
@@ -171,39 +171,39 @@ static class Holding
         Golden.One("SELECT count(*) > 0 FROM threads AS t JOIN roots AS r ON r.thread = t.address WHERE t.name = 'holder of locals' AND r.kind = 'stack' AND r.object = " + Object("Truth.StackHeld"), 1);
         Golden.One("SELECT o.is_reachable FROM objects AS o WHERE o.address = " + Object("Truth.OnlyStack"), 1);
         Golden.One("SELECT instr(clr_path(" + Object("Truth.OnlyStack") + "), 'holder of locals') > 0", 1);
-        Golden.Section("holders: roots by name");
+        Golden.Section("holders: roots by name", true);
         foreach (var a in _named) a();
         Golden.Query("SELECT root_kind, root_name FROM path_to_root(" + Object("Truth.StackHeld") + ", 20) WHERE hop = 0 AND root_kind <> 'stack'", Golden.Row("static", "Truth.Holders.Both"));
 
-        Golden.Section("holders: chains and rings");
+        Golden.Section("holders: chains and rings", true);
         Golden.Query("SELECT count(*), count(DISTINCT path) FROM path_to_root(" + Object("Truth.ChainNode", $"clr_field(o.address, 'Id') = {Deep - 1}") + ", 5)", Golden.Row(Deep, 1));
         Golden.One("SELECT count(DISTINCT path) FROM path_to_root(" + Object("Truth.TwoHeld") + ", 5)", 2);
         Golden.One("SELECT count(DISTINCT path) FROM path_to_root(" + Object("Truth.FiveHeld", "o.root_distance > 0") + ", 5)", 5);
         Golden.One("SELECT length(clr_path(" + Object("Truth.Step", "clr_field(o.address, 'Id') = 49") + ")) < 400", 1);
         foreach (string type in new[] { "Truth.ChainNode", "Truth.DoubleNode", "System.Collections.Generic.LinkedListNode<Truth.ListValue>" })
             Golden.One($"SELECT length(clr_path({Object(type, $"o.root_distance > {Deep / 3} ORDER BY o.root_distance DESC LIMIT 1")})) < 600", 1);
-        Golden.Section("holders: timers");
+        Golden.Section("holders: timers", true);
         Golden.Query("SELECT count(*), sum(is_reachable) FROM objects WHERE type_name = 'Truth.QueuedTick'", Golden.Row(30, 30)); Golden.Query("SELECT count(*), sum(is_reachable) FROM objects WHERE type_name = 'Truth.ListedTick'", Golden.Row(20, 20));
         Golden.One("SELECT count(*) FROM dominators AS d JOIN retained_by(d.object) AS x JOIN objects AS o ON o.address = x.object WHERE d.root_name = 'Truth.Holders.Ticks' AND o.type_name = 'Truth.QueuedTick'", 0);
-        Golden.Section("holders: the pool of arrays");
+        Golden.Section("holders: the pool of arrays", true);
         int own = graph.Retained(Holders.OwnPool).OfType<byte[]>().Count();
         Golden.Query("SELECT count(*), sum(o.length) FROM roots AS r JOIN reachable_from(r.object) AS x JOIN objects AS o ON o.address = x.object WHERE r.name = 'Truth.Holders.OwnPool' AND o.type_name = 'System.Byte[]'", Golden.Row(own, graph.Retained(Holders.OwnPool).OfType<byte[]>().Sum(b => b.Length)));
 
-        Golden.Section("spelling: how several roots are said");
+        Golden.Section("spelling: how several roots are said", true);
         foreach (var a in _spelled) a();
         Golden.One("SELECT clr_path(" + Object("Truth.Step", "clr_field(o.address, 'Id') = 49") + ")", "static Truth.Holders.Ring -> Truth.Holder -> Next Truth.Step -> Next Truth.Holder -> … (49 times) -> Next Truth.Step");
         Golden.One("SELECT clr_path(" + Object("Truth.ChainNode", $"clr_field(o.address, 'Id') = {Deep - 1}") + ")", $"static Truth.Holders.Chain -> Truth.ChainNode -> Next Truth.ChainNode ({Deep - 1} times)");
-        Golden.Section("spelling: objects by the root that their path leads from");
+        Golden.Section("spelling: objects by the root that their path leads from", true);
         foreach (var (type, root, count) in new[] { ("Truth.ChainNode", "Truth.Holders.Chain", Deep), ("Truth.DoubleNode", "Truth.Holders.Double", Deep), ("Truth.TableValue", "Truth.Holders.Table", Entries), ("Truth.Request", "Truth.Holders.Gate", Waiters) })
             Golden.Query($"SELECT r.name, count(*) FROM types AS t JOIN objects AS o ON o.type = t.address JOIN roots AS r ON r.id = o.root WHERE t.name = '{type}' GROUP BY 1", Golden.Row(root, count));
-        Golden.Section("suspects: each accumulation once, with its count");
+        Golden.Section("suspects: each accumulation once, with its count", true);
         foreach (var (root, count) in new[] { ("Truth.Holders.Table", Entries), ("Truth.Holders.Concurrent", Entries), ("Truth.Holders.Chain", Deep), ("Truth.Holders.Linked", Deep), ("Truth.Holders.Double", Deep), ("Truth.Holders.Busy", BusyWaiters) })
             Golden.Query($"SELECT count(*), max(object_count) FROM leak_suspects WHERE path LIKE 'static {root} %'", Golden.Row(1, count));
         Golden.Query("SELECT count(*), max(object_count) FROM leak_suspects WHERE path LIKE 'static Truth.Holders.OwnPool %'", Golden.Row(1, own));
         Golden.One("SELECT count(*) FROM leak_suspects WHERE path LIKE '%ArrayPool%' AND path NOT LIKE 'static Truth.Holders.OwnPool %'", 1);
         Golden.One("SELECT count(*) FROM leak_suspects WHERE path LIKE 'static Truth.Holders.Gate %'", 0);
         Golden.One($"SELECT count(*) FROM leak_suspects WHERE object_count = {Leaves}", 1);
-        Golden.Section("spelling: retained_by_type");
+        Golden.Section("spelling: retained_by_type", true);
         foreach (var (type, root, count) in new[] { ("Truth.OneHeld", "Truth.Holders.One", 1), ("Truth.ChainNode", "Truth.Holders.Chain", 1) })
             Golden.Query($"SELECT root_name, object_count FROM retained_by_type WHERE type_name = '{type}'", Golden.Row(root, count));
         _named.Clear(); _spelled.Clear();

@@ -1,18 +1,16 @@
 // Puts on its heap what readers of dumps say wrongly, and writes what is true of it as golden records, before it prints
 // "ready PID" and waits on standard input.
 //
-//   truth [SIZE]      everything but the ends of a process; SIZE is that of the long lists (1000)
-//   truth MODE        crash-stackoverflow, crash-unhandled, crash-nullreference, crash-failfast (or TRUTH_MODE)
-//
-// TRUTH_SLT names the file of records (standard output without it).
+// From the environment: RECORDS, the file of records (standard output without it); SIZE, that of the long lists (1000);
+// MODE, an end that the process takes in place of all that: crash-stackoverflow, crash-unhandled, crash-nullreference,
+// crash-failfast.
 using System;
 using System.Runtime;
 using System.Threading;
 using Truth;
 
-string mode = args.Length > 0 && !char.IsDigit(args[0][0]) ? args[0] : Environment.GetEnvironmentVariable("TRUTH_MODE") ?? "";
-if (args.Length > 0 && int.TryParse(args[0], out int size)) Holding.Size = size;
-if (mode.StartsWith("crash-")) { Exceptions.Crash(mode); return 1; }
+if (int.TryParse(Environment.GetEnvironmentVariable("SIZE"), out int size)) Holding.Size = size;
+if (Environment.GetEnvironmentVariable("MODE") is { Length: > 0 } mode) { Exceptions.Crash(mode); return 1; }
 
 // All in threads of their own, so that no frame of this one holds what was made.
 OnThread(() => { Collections.Make(); Values.Make(); Library.Make(); Holding.Make(); Delegates.Make(); Plugins.Make(); Exceptions.Make(); });
@@ -20,7 +18,7 @@ OnThread(() => { GC.Collect(); GC.WaitForPendingFinalizers(); GC.Collect(); });
 OnThread(() =>
 {
     Golden.Open(); Cases.Tables();
-    Collections.Write(); Values.Write(); Library.Write(); Delegates.Write(); Plugins.Write(); Exceptions.Write(); Holding.Write();
+    Collections.Write(); Values.Write(); Library.Write(); Delegates.Write(); Plugins.Write(); Exceptions.Write(); Aloud.Write(); Holding.Write();
     Golden.Close();
 });
 // What the work above took is given back: the dump holds committed memory.

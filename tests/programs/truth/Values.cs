@@ -84,7 +84,7 @@ static class Values
         foreach (FieldInfo f in typeof(Nullables).GetFields(BindingFlags.Public | BindingFlags.Instance)) Field("nullables", f.Name, Members(f.Name, f.GetValue(n)).ToArray());
         Get("nullables", "Some.X", n.Some.Value.X); Get("nullables", "Some.Z", n.Some.Value.Z); Get("nullables", "Nested.Inner.Y", n.Nested.Value.Inner.Value.Y); Get("nullables", "Nested.After", n.Nested.Value.After);
         Get("nullables", "None", null); Get("nullables", "None.X", null); Get("nullables", "NestedNone.Inner.X", null); Get("nullables", "Int", n.Int); Get("nullables", "NoInt", null); Get("nullables", "Tuple.Item2", n.Tuple.Value.B);
-        Golden.Section("values: Nullable in elements, keys and statics");
+        Golden.Section("values: Nullable in elements and keys");
         P3? first = new P3(1, 2, "first"), third = new P3(5, 6, "third");
         foreach (string id in new[] { "nullable array", "nullable list" }) Golden.Query("SELECT position, value FROM elements WHERE object = " + Cases.At(id), Golden.Row(0, Braces(first)), Golden.Row(1, null), Golden.Row(2, Braces(third)));
         Golden.Query("SELECT indices, value FROM elements WHERE object = " + Cases.At("nullable grid"), Golden.Row("0,0", Braces(first)), Golden.Row("0,1", null));
@@ -96,10 +96,12 @@ static class Values
         Golden.Query("SELECT key, value FROM elements WHERE object = " + Cases.At("nullable int keys"), Golden.Row(1, true), Golden.Row(2, null));
         Golden.Query("SELECT key, value FROM elements WHERE object = " + Cases.At("nullable values"), Golden.Row(1, Braces(first)), Golden.Row(2, null));
         Golden.Query("SELECT clr_field(object, '[0].X'), clr_field(object, '[1].X'), clr_field(object, '[2].Z') FROM cases WHERE id = 'nullable array'", Golden.Row(1, null, "third"));
+        Golden.Section("values: Nullable in statics", true);
         Golden.Query("SELECT s.name, s.value FROM types AS t JOIN statics AS s ON s.type = t.address WHERE t.name = 'Truth.Nullables' AND s.name IN ('StaticInt', 'StaticNoInt', 'StaticYes', 'StaticLetter', 'StaticNone') ORDER BY 1",
             Golden.Row("StaticInt", Nullables.StaticInt), Golden.Row("StaticLetter", Nullables.StaticLetter), Golden.Row("StaticNoInt", Nullables.StaticNoInt), Golden.Row("StaticNone", null), Golden.Row("StaticYes", Nullables.StaticYes));
         Golden.Query("SELECT v.field, v.value FROM types AS t JOIN statics AS s ON s.type = t.address JOIN field_values AS v ON v.object = s.object WHERE t.name = 'Truth.Nullables' AND s.name = 'StaticSome' ORDER BY 1",
             Golden.Row("X", Nullables.StaticSome.Value.X), Golden.Row("Y", Nullables.StaticSome.Value.Y), Golden.Row("Z", Nullables.StaticSome.Value.Z));
+        Golden.Section("values: Nullable in clr_text");
         Golden.One("SELECT instr(clr_text(object), 'hasValue') FROM cases WHERE id = 'nullables'", 0);
         Golden.One("SELECT instr(clr_text(object), 'hasValue') FROM cases WHERE id = 'nullable array'", 0);
         Golden.Section("spelling: Nullable in clr_text");
