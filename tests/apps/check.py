@@ -3,7 +3,7 @@
 
 Holds a dump against what the program in it wrote about itself (FACTS, the format is in facts/Facts.cs), and checks
 what must be true of every dump. A line is 'ok' or 'FAILED AREA: WHAT', with what was asked, expected and found; the
-last is 'N passed, N failed'. --background only says, by its exit code, whether a background GC is sweeping."""
+last is 'N passed, N failed'; what the runtime does not describe is skipped. --background only says, by its exit code, whether a background GC is sweeping."""
 import argparse
 import collections
 import re
@@ -26,7 +26,9 @@ connection.enable_load_extension(True)
 connection.load_extension(options.module)
 quoted = ",".join('"%s"' % f for f in options.images)
 head = connection.execute("SELECT clr_attach(?, 'dump', ?)", (options.core, '{"modules":[%s]}' % quoted)).fetchone()[0]
-passed = failed = 0
+passed = failed = skipped = 0
+# What a runtime does not describe, a table refuses to serve with this text; it is no fault.
+GAP = "does not describe"
 SHOWN = 6
 
 
@@ -59,12 +61,21 @@ def say(good, area, what, *details):
         print("    " + str(detail)[:1500].replace("\n", "\n    "))
 
 
+def refused(area, what, sql, error):
+    global skipped
+    if GAP in str(error):
+        skipped += 1
+        print(f"skipped {area}: {what}: {error}")
+    else:
+        say(False, area, what, sql, error)
+
+
 def none(area, what, sql, limit=SHOWN):
     """The query finds nothing: its rows are what is wrong."""
     try:
         found = rows(f"SELECT * FROM ({sql}) LIMIT {limit}")
     except sqlite3.Error as e:
-        say(False, area, what, sql, e)
+        refused(area, what, sql, e)
         return
     say(not found, area, what, sql, *found)
 
@@ -73,7 +84,7 @@ def equal(area, what, one, other):
     try:
         a, b = rows(one), rows(other)
     except sqlite3.Error as e:
-        say(False, area, what, one, other, e)
+        refused(area, what, one + " / " + other, e)
         return
     say(a == b, area, what, one, f"  gives {a[:SHOWN]}", other, f"  gives {b[:SHOWN]}")
 
@@ -98,7 +109,8 @@ print(f"CurrentGCState {state}")
 start = time.process_time()
 
 # 1. What must hold of every dump.
-equal("dump_info", "the heap is whole", "SELECT complete FROM dump_info", "SELECT 1")
+whole = "SELECT NOT EXISTS (SELECT 1 FROM problems WHERE severity = 'error' AND message LIKE '%" + GAP + "%')"
+equal("dump_info", "the heap is whole", "SELECT complete FROM dump_info", whole)
 if state in (0, 1):
     equal("dump_info", "says that a GC is under way", "SELECT gc_in_progress FROM dump_info", "SELECT 1")
 say(rows("SELECT runtime_version FROM dump_info")[0][0] is not None, "dump_info", "has the runtime's version")
@@ -110,7 +122,8 @@ equal("objects", "reachable ones add up to type_stats", "SELECT count(*), sum(si
       "SELECT sum(reachable_count), sum(reachable_size) FROM type_stats")
 none("refs", "what is reachable leads to objects",
      "SELECT clr_hex(r.source), s.type_name, r.field, clr_hex(r.target) FROM refs AS r JOIN objects AS s "
-     "ON s.address = r.source WHERE s.is_reachable AND r.target NOT IN (SELECT address FROM objects WHERE NOT is_free)")
+     "ON s.address = r.source LEFT JOIN objects AS t ON t.address = r.target WHERE s.is_reachable AND "
+     "(t.address IS NULL OR t.is_free)")
 none("roots", "lead to objects", "SELECT id, kind, name, clr_hex(object) FROM roots WHERE object NOT IN "
      "(SELECT address FROM objects)")
 none("objects", "what a reachable object refers to is reachable",
@@ -127,10 +140,10 @@ equal("refs", "each element of an array of references that is not null is a row"
 for name, in rows("SELECT name FROM type_stats WHERE name LIKE '%[]' AND object_count > 0 AND name IN "
                   "('System.String[]', 'Short[]') UNION SELECT 'Short' WHERE EXISTS "
                   "(SELECT 1 FROM type_stats WHERE name = 'Short')"):
-    equal("refs", f"of {name}, dead ones too: fields that are not null are rows",
+    equal("refs", f"of {name}, dead ones too: each field that leads to an object is a row",
           f"SELECT count(*) FROM (SELECT address FROM objects WHERE type_name = '{name}' LIMIT 200000) AS o JOIN "
-          + ("elements AS e ON e.object = o.address WHERE e.target <> 0" if name.endswith("[]") else
-             "field_values AS e ON e.object = o.address WHERE e.target <> 0"),
+          + ("elements AS e ON e.object = o.address JOIN objects AS t ON t.address = e.target WHERE NOT t.is_free" if name.endswith("[]") else
+             "field_values AS e ON e.object = o.address JOIN objects AS t ON t.address = e.target WHERE NOT t.is_free"),
           f"SELECT count(*) FROM (SELECT address FROM objects WHERE type_name = '{name}' LIMIT 200000) AS o JOIN "
           "refs AS r ON r.source = o.address WHERE r.kind <> 'loader_allocator'")
 
@@ -147,7 +160,7 @@ for table, column, other in JOINS:
         keys = {r[0] for r in rows(f"SELECT address FROM {other}")}
         named = [r[0] for r in rows(f"SELECT {column} FROM {table} WHERE {column} IS NOT NULL AND {column} <> 0")]
     except sqlite3.Error as e:
-        say(False, table, f"{column} names rows of {other}", e)
+        refused(table, f"{column} names rows of {other}", table, e)
         continue
     lost = collections.Counter(v for v in named if v not in keys)
     found = [v for v in list(lost)[:500] if rows(f"SELECT 1 FROM {other} WHERE address = ?", v)]
@@ -179,7 +192,7 @@ none("native_codes", "one code of a method is active",
 
 # 4. Problems: a warning or error of a whole dump is false until it is understood.
 for severity, area, count, message in rows("SELECT severity, area, count, message FROM problems"):
-    if severity in ("warning", "error"):
+    if severity in ("warning", "error") and GAP not in message:
         say(False, "problems", f"{severity} about {area}", f"{count} x {message}")
 none("problems", "one row a cause", "SELECT area, severity, count(*), min(message) FROM problems GROUP BY 1, 2 "
      "HAVING count(*) > 8")
@@ -238,7 +251,7 @@ if options.facts:
             try:
                 got = [tuple(text(v) for v in r) for r in rows(sql)]
             except sqlite3.Error as e:
-                say(False, area, what, sql, e)
+                refused(area, what, sql, e)
                 continue
             missing = collections.Counter(want) - collections.Counter(got)
             extra = collections.Counter(got) - collections.Counter(want) if mode == "is" else None
@@ -247,9 +260,9 @@ if options.facts:
                 f"found {got[:SHOWN]}")
 
 # 7. Nothing of the above made the heap less whole.
-equal("dump_info", "the heap is whole after everything was read", "SELECT complete FROM dump_info", "SELECT 1")
+equal("dump_info", "the heap is whole after everything was read", "SELECT complete FROM dump_info", whole)
 for severity, area, count, message in rows("SELECT severity, area, count, message FROM problems"):
     print(f"    problem: {severity} {area} {count} x {message[:300]}")
 print(f"{time.process_time() - start:.1f} s of CPU")
-print(f"{passed} passed, {failed} failed")
+print(f"{passed} passed, {failed} failed" + (f", {skipped} skipped" if skipped else ""))
 sys.exit(1 if failed else 0)
