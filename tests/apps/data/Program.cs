@@ -86,7 +86,7 @@ foreach (Thread t in threads) Facts.Thread(t);
 Facts.One("handles", "handles of each kind", "SELECT sum(h.kind = 'weak_short'), sum(h.kind = 'weak_long'), sum(h.kind = 'strong'), sum(h.kind = 'pinned') FROM handles AS h JOIN objects AS o ON o.address = h.object WHERE o.type_name IN ('Marked', 'Marked[]', 'MarkedValue[]')", 3, 2, 4, 5);
 Facts.One("handles", "entries of a ConditionalWeakTable", "SELECT count(*) FROM handles AS h JOIN objects AS k ON k.address = h.object JOIN objects AS v ON v.address = h.secondary WHERE h.kind = 'dependent' AND k.type_name = 'Key' AND v.type_name = 'Value' AND v.is_reachable", 25);
 Facts.One("finalizer_queue", "objects with finalizers", "SELECT count(*) FROM finalizer_queue AS q JOIN objects AS o ON o.address = q.object WHERE o.type_name = 'Finalized' AND q.list = 'registered'", 11);
-Facts.One("objects", "a lock that is held has a sync block", $"SELECT sync_block > 0 FROM objects WHERE address = {Facts.Object(Kept.Locked)}", 1);
+Facts.One("objects", "an object with a sync block keeps its hash code", $"SELECT sync_block > 0 FROM objects WHERE address = {Facts.Object(Kept.Locked)}", 1);
 Facts.Ready(file);
 lock (Kept.Locked) Facts.Wait();
 
