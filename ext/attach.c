@@ -12,26 +12,15 @@
  * interrupt holds until the outermost statement has ended): then the half-made schema is kept in
  * mind by a dump that is closed already, and the next call of these functions detaches it.
  */
-#include "functions.h"
-
 #include <string.h>
 
 #include "base/alloc.h"
 #include "cache.h"
+#include "describe.h"
+#include "functions.h"
+#include "views.h"
 
 static const char default_schema[] = "dump";
-
-void clr_function_fail(sqlite3_context *context, enum clr_status status,
-                       const struct clr_error *error)
-{
-    if (status == CLR_NOMEM) {
-        sqlite3_result_error_nomem(context);
-        return;
-    }
-    sqlite3_result_error(context, error->text[0] ? error->text : "clrdb: failed without a reason",
-                         -1);
-    sqlite3_result_error_code(context, clr_sqlite_code(status));
-}
 
 /* Runs one formatted statement; FORMAT is SQLite's ('%w' quotes a name). */
 static enum clr_status run(sqlite3 *db, struct clr_error *error, const char *format, ...)
@@ -192,38 +181,25 @@ static enum clr_status attach(struct clr_session *session, const char *path, con
     return status;
 }
 
-static void attach_function(sqlite3_context *context, int argc, sqlite3_value **argv)
+static enum clr_status attach_path(struct clr_call *call, struct clr_error *error)
 {
-    struct clr_session *session = sqlite3_user_data(context);
-    sqlite3 *db = clr_session_db(session);
-    struct clr_error error = {0};
-    struct clr_text summary = {0};
-    const char *path = (const char *)sqlite3_value_text(argv[0]);
-    const char *schema = argc > 1 ? (const char *)sqlite3_value_text(argv[1]) : NULL;
-    const char *options = argc > 2 ? (const char *)sqlite3_value_text(argv[2]) : NULL;
-    size_t length = schema ? (size_t)sqlite3_value_bytes(argv[1]) : sizeof default_schema - 1;
-    enum clr_status status = CLR_OK;
-    clr_session_sweep(session);
+    sqlite3 *db = clr_session_db(call->session);
+    const char *path = call->argument[0];
+    const char *schema = call->argument[1] ? call->argument[1] : default_schema;
+    size_t length = call->argument[1] ? (size_t)sqlite3_value_bytes(call->values[1])
+                                      : sizeof default_schema - 1;
     if (!path || !*path)
-        status = clr_fail(&error, CLR_MISUSE, 0, "clr_attach: the path of the core file is %s",
-                          path ? "empty" : "NULL");
-    else if (!sqlite3_get_autocommit(db) || sqlite3_txn_state(db, NULL) == SQLITE_TXN_WRITE)
-        status = clr_fail(&error, CLR_MISUSE, 0,
-                          "clr_attach: not inside a transaction, which could take the tables back: "
-                          "COMMIT first");
-    if (status == CLR_OK) {
-        detach_remains(session);
-        status = check_schema(session, schema ? schema : default_schema, length, &error);
-    }
-    if (status == CLR_OK)
-        status = attach(session, path, schema ? schema : default_schema, options, &summary, &error);
-    if (status == CLR_OK && summary.failed)
-        status = CLR_NOMEM;
-    if (status == CLR_OK)
-        clr_result_copy(context, summary.data, summary.length);
-    else
-        clr_function_fail(context, status, &error);
-    clr_text_deinit(&summary);
+        return clr_fail(error, CLR_MISUSE, 0, "clr_attach: the path of the core file is %s",
+                        path ? "empty" : "NULL");
+    if (!sqlite3_get_autocommit(db) || sqlite3_txn_state(db, NULL) == SQLITE_TXN_WRITE)
+        return clr_fail(error, CLR_MISUSE, 0,
+                        "clr_attach: not inside a transaction, which could take the tables back: "
+                        "COMMIT first");
+    detach_remains(call->session);
+    CLR_TRY(check_schema(call->session, schema, length, error));
+    CLR_TRY(attach(call->session, path, schema, call->argument[2], &call->text, error));
+    call->has_text = true;
+    return CLR_OK;
 }
 
 /* --- clr_detach ------------------------------------------------------------------------------- */
@@ -244,38 +220,38 @@ static enum clr_status detach(struct clr_session *session, const char *schema,
     return CLR_OK;
 }
 
-static void detach_function(sqlite3_context *context, int argc, sqlite3_value **argv)
+static enum clr_status detach_schema(struct clr_call *call, struct clr_error *error)
 {
-    struct clr_session *session = sqlite3_user_data(context);
-    struct clr_error error = {0};
-    const char *schema = (const char *)sqlite3_value_text(argv[0]);
-    (void)argc;
-    clr_session_sweep(session);
-    detach_remains(session);
-    enum clr_status status =
-        schema ? detach(session, schema, &error)
-               : clr_fail(&error, CLR_MISUSE, 0, "clr_detach: the schema's name is NULL");
-    if (status == CLR_OK)
-        sqlite3_result_text(context, "detached", -1, SQLITE_STATIC);
-    else
-        clr_function_fail(context, status, &error);
+    detach_remains(call->session);
+    if (!call->argument[0])
+        return clr_fail(error, CLR_MISUSE, 0, "clr_detach: the schema's name is NULL");
+    CLR_TRY(detach(call->session, call->argument[0], error));
+    clr_result_static(call->context, "detached");
+    return CLR_OK;
 }
 
 /* Files are opened at the caller's word only, never at that of a view or trigger. */
-static const struct clr_function functions[] = {
-    {"clr_attach", 1, SQLITE_DIRECTONLY, attach_function},
-    {"clr_attach", 2, SQLITE_DIRECTONLY, attach_function},
-    {"clr_attach", 3, SQLITE_DIRECTONLY, attach_function},
-    {"clr_detach", 1, SQLITE_DIRECTONLY, detach_function},
-    {0},
+const struct clr_function clr_attach_functions[] = {
+    {
+        .name = "clr_attach",
+        .parameters = {{"path", CLR_TEXT_PARAMETER, false, "The core file.", NULL},
+                       {"schema", CLR_TEXT_PARAMETER, true,
+                        "Name of the schema that it becomes; 'dump' if it is not given.", NULL},
+                       {"options", CLR_TEXT_PARAMETER, true, "A JSON object; see the man page.",
+                        NULL}},
+        .flags = CLR_WITHOUT_DUMP | CLR_DIRECT_ONLY,
+        .contract = -1,
+        .call = attach_path,
+        .doc =
+            "Opens a dump and attaches it as a schema with all tables and views; one line on it.",
+    },
+    {
+        .name = "clr_detach",
+        .parameters = {{"schema", CLR_TEXT_PARAMETER, false, "Name of the schema.", NULL}},
+        .flags = CLR_WITHOUT_DUMP | CLR_DIRECT_ONLY,
+        .contract = -1,
+        .call = detach_schema,
+        .doc = "Closes a dump, as DETACH does.",
+    },
+    {.name = NULL},
 };
-
-int clr_register_attach(sqlite3 *db, struct clr_session *session)
-{
-    return clr_register_function_list(db, session, functions);
-}
-
-void clr_unregister_attach(sqlite3 *db)
-{
-    clr_unregister_function_list(db, functions);
-}

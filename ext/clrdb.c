@@ -32,19 +32,8 @@ static int register_all(sqlite3 *db, struct clr_session *session, char **message
     if (code != SQLITE_OK)
         return code;
     code = clr_register_functions(db, session);
-    if (code == SQLITE_OK) {
-        code = clr_register_graph_functions(db, session);
-        if (code == SQLITE_OK)
-            code = clr_register_value_functions(db, session);
-        if (code == SQLITE_OK)
-            code = clr_register_attach(db, session);
-        if (code == SQLITE_OK)
-            return SQLITE_OK;
-        clr_unregister_value_functions(db);
-        clr_unregister_graph_functions(db);
-        clr_unregister_functions(db);
-    }
-    clr_unregister_tables(db);
+    if (code != SQLITE_OK)
+        clr_unregister_tables(db);
     return code;
 }
 

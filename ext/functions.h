@@ -1,63 +1,71 @@
 /*
- * Scalar functions, and the attach functions.
+ * How a scalar function is declared: a row of its name, its parameters, what it needs of the dump, and
+ * what computes it. functions.c registers it for each number of arguments, finds the dump, converts the
+ * arguments, and gives the result. From the row follow clr_schema, docs/schema.md and the man page too.
+ *
+ * Functions of a dump take the schema as a last, optional argument; without it there must be one
+ * dump only. They may stand in views (INNOCUOUS): they read a dump that somebody attached, and open
+ * nothing. Only those that need no dump are deterministic.
  */
 #ifndef CLR_FUNCTIONS_H
 #define CLR_FUNCTIONS_H
 
 #include "session.h"
 
-int clr_register_functions(sqlite3 *db, struct clr_session *session);       /* functions.c */
-int clr_register_value_functions(sqlite3 *db, struct clr_session *session); /* functions_values.c */
-int clr_register_attach(sqlite3 *db, struct clr_session *session);          /* attach.c */
-
-/* Declares one function; the session is its user data. FLAGS beside SQLITE_UTF8. */
-struct clr_function {
-    const char *name; /* the array ends at NULL */
-    int arguments, flags;
-    void (*call)(sqlite3_context *, int, sqlite3_value **);
+enum clr_parameter_kind {
+    CLR_NUMBER_PARAMETER, /* as clr_read_whole reads it; NULL gives NULL */
+    CLR_TEXT_PARAMETER,   /* NULL gives NULL, in functions of a dump */
+    CLR_ANY_PARAMETER,    /* as it is; NULL gives NULL */
 };
-/* Registers an array of them. After a failure none of the array is registered. */
-int clr_register_function_list(sqlite3 *db, struct clr_session *session,
-                               const struct clr_function *list);
-void clr_unregister_function_list(sqlite3 *db, const struct clr_function *list);
-/* Takes back what the calls above and clr_register_tables did: after a failed start the module is
- * unloaded, and nothing may point into it. */
-void clr_unregister_functions(sqlite3 *db);
-void clr_unregister_value_functions(sqlite3 *db);
-void clr_unregister_attach(sqlite3 *db);
+struct clr_parameter {
+    const char *name;
+    enum clr_parameter_kind kind;
+    bool is_optional;
+    const char *doc;
+    const char *refers_to;
+};
 
-/* One call of a function (address [, schema]): the dump, the address, and where the answer goes. */
+enum { CLR_PARAMETERS = 3 };
+
+/* One call. */
 struct clr_call {
-    struct clr_dump *dump;
+    struct clr_session *session;
+    struct clr_dump *dump; /* NULL without one */
     struct clr_job *job;
-    uint64_t address;
+    sqlite3_context *context;
+    sqlite3_value **values; /* of the parameters; COUNT are given. NULL in an aggregate */
+    int count;
+    int64_t number[CLR_PARAMETERS];
+    const char *argument[CLR_PARAMETERS]; /* texts */
+    uint64_t *group;                      /* an aggregate: the numbers of the first parameter */
+    size_t group_count;
     struct clr_text text;
-    bool found; /* text is the result; else NULL */
+    bool has_text; /* TEXT is the result; else it is what was set in CONTEXT, or NULL */
 };
-/* Finds the dump that the arguments mean and calls FUNCTION; its text is the result. */
-void clr_call_with_dump(sqlite3_context *context, int argc, sqlite3_value **argv, const char *name,
-                        enum clr_status (*function)(struct clr_call *, struct clr_error *));
 
-int clr_register_graph_functions(sqlite3 *db, struct clr_session *session); /* functions_graph.c */
-void clr_unregister_graph_functions(sqlite3 *db);
+enum clr_function_flags {
+    CLR_WITHOUT_DUMP = 1,
+    CLR_DIRECT_ONLY = 2, /* opens or closes: not from a view or trigger */
+    CLR_AGGREGATE = 4,   /* called once, with the group */
+};
+struct clr_function {
+    const char *name;
+    struct clr_parameter parameters[CLR_PARAMETERS];
+    unsigned flags;
+    unsigned needs; /* parts that must exist */
+    int contract;   /* enum clr_contract_id that must be served, or -1 */
+    enum clr_status (*call)(struct clr_call *, struct clr_error *);
+    const char *doc; /* one sentence */
+    const char *example;
+};
 
-/* Reports a failure as the function's. */
-void clr_function_fail(sqlite3_context *context, enum clr_status status,
-                       const struct clr_error *error);
-/* Version of the runtime, as it publishes it or as its folder is named; LENGTH bytes that may be no
- * valid UTF-8; NULL if it is not known. (summary.c) */
-const char *clr_runtime_version(const struct clr_dump *dump, size_t *length);
-/* 'dump: .NET 11.0.0 linux-x64, workstation GC, regions, 126.7 MB' */
-void clr_dump_summary(const struct clr_open_dump *open, struct clr_text *text);
-/* One line on ANY address of the process (what.c). */
-enum clr_status clr_what(struct clr_dump *dump, uint64_t address, struct clr_job *job,
-                         struct clr_text *text, struct clr_error *error);
+/* The rows, a file each; each array ends with a name of NULL, and the list with NULL. */
+extern const struct clr_function clr_plain_functions[], clr_value_functions[],
+    clr_graph_functions[], clr_attach_functions[];
+extern const struct clr_function *const clr_functions[];
 
-/* The views, embedded from sql/ at build time: one text of CREATE VIEW statements a file, in name
- * order; ends at NULL. Each statement starts a line with 'CREATE VIEW ' and an unqualified name:
- * clr_attach puts the schema in front of it; names inside resolve in the view's schema. */
-extern const char *const clr_view_texts[];
-
-#define CLR_VERSION "0.1.0"
+/* Registers all functions on a connection. After a failure none is registered. */
+int clr_register_functions(sqlite3 *db, struct clr_session *session);
+void clr_unregister_functions(sqlite3 *db);
 
 #endif

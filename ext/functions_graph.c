@@ -1,8 +1,5 @@
 /*
- * Functions over the graph:
- *
- *   clr_path(object [, schema])           the shortest path from a root, as one line
- *   clr_sum_retained(object [, schema])   aggregate: what the group retains, each byte once
+ * Functions over the graph.
  *
  * Retained sizes overlap, so that a sum of them counts bytes many times. The aggregate leaves out a
  * member that another member dominates; NULLs and unreachable objects retain nothing.
@@ -13,10 +10,6 @@
 #include "functions.h"
 #include "dump/paths.h"
 #include "inspect/pathtree.h"
-
-enum {
-    REACHED = CLR_PART_INDEX | CLR_PART_HANDLES | CLR_PART_REFS | CLR_PART_ROOTS | CLR_PART_REACH,
-};
 
 /* --- clr_path --------------------------------------------------------------------------------- */
 
@@ -118,139 +111,65 @@ static enum clr_status path_of_object(struct clr_call *call, struct clr_error *e
 {
     struct clr_object_path path;
     uint32_t number;
-    CLR_TRY(clr_dump_need(call->dump, REACHED, call->job, error));
-    if (!clr_number(call->dump->heap, call->address, &number) ||
+    if (!clr_number(call->dump->heap, (uint64_t)call->number[0], &number) ||
         clr_ref_is_free(call->dump->refs, number))
-        return clr_fail(error, CLR_NOT_FOUND, call->address,
+        return clr_fail(error, CLR_NOT_FOUND, (uint64_t)call->number[0],
                         "clr_path: 0x%llx is not the address of an object: clr_what() says what is "
                         "there",
-                        (unsigned long long)call->address);
+                        (unsigned long long)(uint64_t)call->number[0]);
     CLR_TRY(clr_path_shortest(call->dump, number, &path, error));
-    call->found = path.count != 0;
-    enum clr_status status = call->found ? write_path(call, &path, error) : CLR_OK;
+    call->has_text = path.count != 0;
+    enum clr_status status = call->has_text ? write_path(call, &path, error) : CLR_OK;
     clr_object_path_deinit(&path);
     return status;
 }
 
-static void path_function(sqlite3_context *context, int argc, sqlite3_value **argv)
-{
-    clr_call_with_dump(context, argc, argv, "clr_path", path_of_object);
-}
-
 /* --- clr_sum_retained ------------------------------------------------------------------------ */
 
-struct members { /* SQLite gives it zeroed */
-    uint64_t *addresses;
-    size_t count, room;
-    char *schema; /* of the first row; NULL: none was given */
-    bool started, failed, no_schema;
-};
-
-static void sum_step(sqlite3_context *context, int argc, sqlite3_value **argv)
+static enum clr_status sum_retained(struct clr_call *call, struct clr_error *error)
 {
-    struct members *members = sqlite3_aggregate_context(context, sizeof *members);
-    if (!members) {
-        sqlite3_result_error_nomem(context);
-        return;
-    }
-    if (!members->started && argc > 1) {
-        const char *schema = (const char *)sqlite3_value_text(argv[1]);
-        members->no_schema = !schema;
-        if (schema && !(members->schema = clr_copy_text(schema, strlen(schema))))
-            members->failed = true;
-    }
-    members->started = true;
-    if (sqlite3_value_numeric_type(argv[0]) != SQLITE_INTEGER)
-        return;
-    if (!clr_grow(&members->addresses, members->count, &members->room,
-                  sizeof *members->addresses)) {
-        members->failed = true;
-        return;
-    }
-    members->addresses[members->count++] = (uint64_t)sqlite3_value_int64(argv[0]);
-}
-
-static enum clr_status sum(struct clr_session *session, struct members *members, uint64_t *total,
-                           struct clr_error *error)
-{
-    struct clr_open_dump *open;
-    CLR_TRY(clr_session_find(session, members->schema, &open, error));
-    struct clr_dump *dump = open->dump;
-    struct clr_job *job = clr_session_job_begin(session, dump);
-    enum clr_status status = clr_process_check(dump->process, error);
-    if (status == CLR_OK)
-        status =
-            clr_dump_need(dump, REACHED | CLR_PART_DOMINATORS | CLR_PART_DOMINATED, job, error);
-    clr_session_job_end(session, job);
-    CLR_TRY(status);
-    uint32_t *numbers = clr_alloc(members->count, sizeof *numbers);
+    const struct clr_dump *dump = call->dump;
+    uint32_t *numbers = clr_alloc(call->group_count, sizeof *numbers);
+    size_t count = 0;
     if (!numbers)
         return clr_fail(error, CLR_NOMEM, 0, "out of memory");
-    size_t count = 0;
-    for (size_t i = 0; i < members->count; i++) {
+    for (size_t i = 0; i < call->group_count; i++) {
         uint32_t number;
-        if (!clr_number(dump->heap, members->addresses[i], &number)) {
+        if (!clr_number(dump->heap, call->group[i], &number)) {
             clr_free(numbers);
-            return clr_fail(error, CLR_NOT_FOUND, members->addresses[i],
+            return clr_fail(error, CLR_NOT_FOUND, call->group[i],
                             "clr_sum_retained: 0x%llx is not the address of an object",
-                            (unsigned long long)members->addresses[i]);
+                            (unsigned long long)call->group[i]);
         }
         if (dump->dominators.dominator[number] != CLR_UNREACHED)
             numbers[count++] = number;
     }
-    *total = clr_retained_together(&dump->dominators, &dump->dominated, numbers, count);
+    clr_result_u64(call->context,
+                   clr_retained_together(&dump->dominators, &dump->dominated, numbers, count));
     clr_free(numbers);
     return CLR_OK;
 }
 
-static void sum_final(sqlite3_context *context)
-{
-    struct members *members = sqlite3_aggregate_context(context, 0);
-    struct clr_session *session = sqlite3_user_data(context);
-    struct clr_error error = {0};
-    uint64_t total = 0;
-    if (!members) {
-        sqlite3_result_int64(context, 0);
-        return;
-    }
-    enum clr_status status = members->failed ? CLR_NOMEM : CLR_OK;
-    clr_session_sweep(session);
-    if (status == CLR_OK && !members->no_schema)
-        status = sum(session, members, &total, &error);
-    if (status != CLR_OK)
-        clr_function_fail(context, status, &error);
-    else if (!members->no_schema)
-        clr_result_u64(context, total);
-    clr_free(members->addresses);
-    clr_free(members->schema);
-}
-
-/* --- Registration ----------------------------------------------------------------------------- */
-
-static const struct clr_function functions[] = {
-    {"clr_path", 1, SQLITE_INNOCUOUS, path_function},
-    {"clr_path", 2, SQLITE_INNOCUOUS, path_function},
-    {0},
+const struct clr_function clr_graph_functions[] = {
+    {
+        .name = "clr_path",
+        .parameters = {{"object", CLR_NUMBER_PARAMETER, false, "The object.", "objects.address"}},
+        .needs = CLR_PART_REACH,
+        .contract = -1,
+        .call = path_of_object,
+        .doc = "The shortest path from a root to an object, as one line; NULL if there is none.",
+        .example = "SELECT clr_path(address) FROM objects WHERE root_distance = 5 LIMIT 3",
+    },
+    {
+        .name = "clr_sum_retained",
+        .parameters = {{"object", CLR_NUMBER_PARAMETER, false, "Each object of the group.",
+                        "objects.address"}},
+        .flags = CLR_AGGREGATE,
+        .needs = CLR_PART_DOMINATED,
+        .contract = -1,
+        .call = sum_retained,
+        .doc = "Aggregate: bytes that the objects of a group retain together, each byte once.",
+        .example = "SELECT clr_sum_retained(address) FROM objects WHERE type_name = 'Zoo.Node'",
+    },
+    {.name = NULL},
 };
-
-int clr_register_graph_functions(sqlite3 *db, struct clr_session *session)
-{
-    int code = clr_register_function_list(db, session, functions);
-    for (int arguments = 1; code == SQLITE_OK && arguments <= 2; arguments++) {
-        clr_session_retain(session);
-        code = sqlite3_create_function_v2(db, "clr_sum_retained", arguments,
-                                          SQLITE_UTF8 | SQLITE_INNOCUOUS, session, NULL, sum_step,
-                                          sum_final, clr_session_release);
-    }
-    if (code != SQLITE_OK)
-        clr_unregister_graph_functions(db);
-    return code;
-}
-
-void clr_unregister_graph_functions(sqlite3 *db)
-{
-    clr_unregister_function_list(db, functions);
-    for (int arguments = 1; arguments <= 2; arguments++)
-        sqlite3_create_function_v2(db, "clr_sum_retained", arguments, SQLITE_UTF8, NULL, NULL, NULL,
-                                   NULL, NULL);
-}

@@ -5,7 +5,7 @@
  *
  * Nothing is read for it that opening the dump has not read: no walk.
  */
-#include "functions.h"
+#include "describe.h"
 
 #include <string.h>
 

@@ -8,7 +8,7 @@
  * memory that is only known to exist. The heap comes first, so that the inside of an object that
  * looks like something else is the object.
  */
-#include "functions.h"
+#include "describe.h"
 
 #include "cache.h"
 #include "runtime/loader.h"

@@ -5,7 +5,7 @@
  * on without if not: dump_info.complete is then 0 and problems says why.
  */
 #include "cache.h"
-#include "functions.h"
+#include "describe.h"
 #include "results.h"
 
 /* --- dump_info ------------------------------------------------------------------------------- */

@@ -561,16 +561,23 @@ END_TEST
 START_TEST(addresses_are_read_as_pasted)
 {
     check_text("SELECT clr_hex(0), clr_hex(255), clr_hex(-1), clr_hex(NULL), clr_hex('255'), "
-               "clr_hex('x'), clr_hex(1.5)",
+               "clr_hex('0xff'), clr_hex(255.0)",
                " '0x0000000000000000'| '0x00000000000000ff'| '0xffffffffffffffff'|NULL| "
-               "'0x00000000000000ff'|NULL|NULL\n");
+               "'0x00000000000000ff'| '0x00000000000000ff'| '0x00000000000000ff'\n");
+    check_contains("SELECT clr_hex('x')", "clr_hex: number: 'x' is no whole number; clr_address(");
+    check_contains("SELECT clr_hex(1.5)", "'1.5' is no whole number");
+    check_contains("SELECT clr_hex(x'31')", "is no whole number");
+    check_contains("SELECT clr_hex('0x1ffffffffffffffff')", "is no whole number");
     check_text("SELECT clr_address('7f3a1c002a18') = 0x7f3a1c002a18, "
                "clr_address('0x7F3A1C002A18') = 0x7f3a1c002a18, "
                "clr_address('00007f3a`1c002a18') = 0x7f3a1c002a18, "
                "clr_address('0x0000_7f3a_1c00_2a18') = 0x7f3a1c002a18, "
                "clr_address(char(9) || ' 0X00000000007f3a1c002a18 ') = 0x7f3a1c002a18, "
-               "clr_address('10'), clr_address(10), clr_address('ffffffffffffffff')",
-               "1|1|1|1|1|16|10|-1\n");
+               "clr_address('0x10'), clr_address(10), clr_address(10.0), clr_address('5'), "
+               "clr_address('ffffffffffffffff')",
+               "1|1|1|1|1|16|10|10|5|-1\n");
+    check_contains("SELECT clr_address('140525042268432')",
+                   "'140525042268432' may be decimal or hexadecimal: write 0x in front");
     check_text("SELECT clr_address(NULL)", "NULL\n");
     /* What is no address is an error: as NULL it would find no row, and nobody would know why. */
     static const char *const bad[] = {"''",     "'0x'",    "'xyz'", "'12 34'",
@@ -584,7 +591,7 @@ START_TEST(addresses_are_read_as_pasted)
     }
     check_text("SELECT clr_hex(clr_address(clr_hex(0x7f3a1c002a18))) = clr_hex(0x7f3a1c002a18)",
                "1\n");
-    check_text("SELECT clr_version()", " '" CLR_VERSION "'\n");
+    check_text("SELECT clr_version()", " '" CLRDB_VERSION "'\n");
 }
 END_TEST
 
@@ -601,7 +608,7 @@ START_TEST(functions_agree_with_tables)
     check_text("SELECT clr_string(0), clr_string(NULL), clr_string(-1), clr_type_name(0), "
                "clr_type_name(-8), clr_type_name(NULL)",
                "NULL|NULL|NULL|NULL|NULL|NULL\n");
-    check_contains("SELECT clr_string('0x10')", "no whole number; clr_address(");
+    check_contains("SELECT clr_string('10x')", "no whole number; clr_address(");
     check_text("SELECT count(*) FROM objects WHERE clr_what(address) NOT LIKE iif(is_free, 'free "
                "block 0x%', 'object 0x%: ' || type_name || '%')",
                "0\n");
