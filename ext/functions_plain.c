@@ -42,6 +42,8 @@ static bool parse_address(const char *text, uint64_t *address)
                          text[1] != '_' && text[1] && !strchr(" \t\r\n", text[1]);
         if (separates)
             continue;
+        if (length == 3 && digits[2] == '0') /* any number of zeros in front */
+            length = 2;
         if (length + 1 == sizeof digits)
             return false;
         digits[length++] = *text;
