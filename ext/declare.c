@@ -3,7 +3,7 @@
  * be looked up.
  *
  * Keys: one INTEGER column is the rowid. Any other key is a PRIMARY KEY of a WITHOUT ROWID table:
- * SQLite drops duplicate rows of an OR by the key, and a number that depends on the path would lose
+ * SQLite drops duplicate rows of an OR by the key, and a number that depends on the path would drop
  * rows. In an eponymous table the dump is part of the key. SQLite takes every part of a key for
  * NOT NULL.
  */

@@ -27,16 +27,17 @@ static inline void clear(struct clr_error *error)
     error->text[0] = 0;
 }
 
-/* CURSOR is the one that failed. What a cut core lacks is told with whatever could not be read. */
+/* CURSOR is the one that failed. What a cut core lacks is said with whatever could not be read. */
 static int report(struct clr_vtab *vtab, const struct clr_cursor *cursor, enum clr_status status,
                   const struct clr_error *error)
 {
     if (status == CLR_OK)
         return SQLITE_OK;
     sqlite3_free(vtab->base.zErrMsg);
-    bool lost = status == CLR_NO_RUNTIME || status == CLR_FAULT || status == CLR_BAD_DATA ||
-                status == CLR_UNSUPPORTED;
-    const char *cut = lost && cursor->dump ? clr_process_info(cursor->dump->process)->cut : NULL;
+    bool is_missing = status == CLR_NO_RUNTIME || status == CLR_FAULT || status == CLR_BAD_DATA ||
+                      status == CLR_UNSUPPORTED;
+    const char *cut =
+        is_missing && cursor->dump ? clr_process_info(cursor->dump->process)->cut : NULL;
     vtab->base.zErrMsg =
         error->code == CLR_OK || !error->text[0] ? NULL
         : cut ? sqlite3_mprintf("%s; the core is cut, memory that is missing: %s", error->text, cut)

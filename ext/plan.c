@@ -14,7 +14,7 @@
  *                       are above every number: as a low bound no row, as a high bound no bound.
  *                       A REAL between two integers equals none of them
  *       TEXT column     text finds that text. A number compares as text or, beside a column with
- *                       numeric affinity, makes the text a number ('05' = 5): xFilter cannot tell,
+ *                       numeric affinity, makes the text a number ('05' = 5): xFilter cannot know,
  *                       and scans. Another collation than BINARY is not used at all
  *       NULL            no row
  *       a text as '0x7f3a' beside an INTEGER column is an error: an address in quotes equals nothing

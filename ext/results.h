@@ -1,5 +1,5 @@
 /*
- * What several table files need beside table.h: ways to give a value, and what the planner goes by.
+ * What several table files need beside table.h: functions that give a value, and the estimate of the planner.
  */
 #ifndef CLR_RESULTS_H
 #define CLR_RESULTS_H

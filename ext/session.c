@@ -10,7 +10,7 @@
  * Numbers start at a random place, so that a created table that was saved in a file and comes back
  * in another session names no dump, instead of somebody else's.
  *
- * The pulse. SQLite looks for interrupts and calls progress handlers between opcodes, and a long
+ * The progress callback. SQLite looks for interrupts and calls progress handlers between opcodes, and a long
  * build happens inside one. So the build's poll runs a statement of some thousand opcodes on the
  * same connection: it stops with SQLITE_INTERRUPT when the host wants to stop, since the flag is
  * only cleared when no statement runs, and the outer one does. If it cannot run for another reason
@@ -29,8 +29,8 @@
 
 enum { DEFAULT_THREADS = 8, PROGRESS_NANOSECONDS = 500000000 };
 
-static const char pulse_sql[] = "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x+1 FROM c "
-                                "LIMIT 200) SELECT max(x) FROM c";
+static const char progress_sql[] = "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x+1 FROM c "
+                                   "LIMIT 200) SELECT max(x) FROM c";
 
 struct clr_session {
     sqlite3 *db;
@@ -39,50 +39,50 @@ struct clr_session {
     size_t count, room;
     int64_t next_number;
     unsigned processors;
-    struct clr_pulse pulse; /* for work on no dump, or one that is being opened */
+    struct clr_progress progress; /* for work on no dump, or one that is being opened */
     struct clr_index *indexes;
 };
 
-static void report(struct clr_pulse *pulse, const char *what, uint64_t done, uint64_t total)
+static void report(struct clr_progress *progress, const char *what, uint64_t done, uint64_t total)
 {
-    if (pulse->job.last_poll - pulse->reported < PROGRESS_NANOSECONDS)
+    if (progress->job.last_poll - progress->reported < PROGRESS_NANOSECONDS)
         return;
-    pulse->reported = pulse->job.last_poll;
+    progress->reported = progress->job.last_poll;
     if (total > 0)
         fprintf(stderr, "clrdb: %s, %.0f %%\n", what, 100.0 * (double)done / (double)total);
     else
         fprintf(stderr, "clrdb: %s\n", what);
 }
 
-static bool poll_pulse(void *context, const char *what, uint64_t done, uint64_t total)
+static bool progress_callback(void *context, const char *what, uint64_t done, uint64_t total)
 {
-    struct clr_pulse *pulse = context;
-    if (pulse->progress)
-        report(pulse, what, done, total);
+    struct clr_progress *progress = context;
+    if (progress->is_printed)
+        report(progress, what, done, total);
     int code = SQLITE_OK;
-    if (!pulse->statement)
-        code = sqlite3_prepare_v2(pulse->db, pulse_sql, -1, &pulse->statement, NULL);
-    if (pulse->statement) {
-        code = sqlite3_step(pulse->statement);
-        sqlite3_reset(pulse->statement);
+    if (!progress->statement)
+        code = sqlite3_prepare_v2(progress->db, progress_sql, -1, &progress->statement, NULL);
+    if (progress->statement) {
+        code = sqlite3_step(progress->statement);
+        sqlite3_reset(progress->statement);
     }
     return code != SQLITE_INTERRUPT;
 }
 
 /* PULSE may not move afterwards. */
-static void make_pulse(const struct clr_session *session, struct clr_pulse *pulse,
-                       const struct clr_options *options)
+static void init_progress(const struct clr_session *session, struct clr_progress *progress,
+                          const struct clr_options *options)
 {
     unsigned threads = options && options->threads ? options->threads : session->processors;
-    *pulse = (struct clr_pulse){
+    *progress = (struct clr_progress){
         .db = session->db,
-        .statement = pulse->statement,
-        .progress = options && options->progress,
-        .reported = pulse->reported,
-        .job = {.poll = poll_pulse,
-                .context = pulse,
+        .statement = progress->statement,
+        .is_printed = options && options->progress,
+        .reported = progress->reported,
+        .job = {.poll = progress_callback,
+                .context = progress,
                 .threads = threads,
-                .last_poll = pulse->job.last_poll},
+                .last_poll = progress->job.last_poll},
     };
 }
 
@@ -106,7 +106,7 @@ struct clr_session *clr_session_create(sqlite3 *db)
     session->references = 1;
     session->next_number = (int64_t)start + 1;
     session->processors = count_processors();
-    make_pulse(session, &session->pulse, NULL);
+    init_progress(session, &session->progress, NULL);
     return session;
 }
 
@@ -259,7 +259,7 @@ enum clr_status clr_session_add(struct clr_session *session, const char *schema,
         return clr_fail(error, CLR_NOMEM, 0, "out of memory");
     }
     added->dump = dump;
-    make_pulse(session, &added->pulse, &dump->options);
+    init_progress(session, &added->progress, &dump->options);
     added->number = session->next_number++;
     session->dumps[session->count++] = added;
     *open = added;
@@ -303,15 +303,15 @@ enum clr_status clr_session_path(struct clr_session *session, const char *path,
 
 struct clr_job *clr_session_job_open(struct clr_session *session, const struct clr_options *options)
 {
-    make_pulse(session, &session->pulse, options);
-    return &session->pulse.job;
+    init_progress(session, &session->progress, options);
+    return &session->progress.job;
 }
 
 struct clr_job *clr_session_job_begin(struct clr_session *session, const struct clr_dump *dump)
 {
     for (size_t i = 0; dump && i < session->count; i++)
         if (session->dumps[i]->dump == dump)
-            return &session->dumps[i]->pulse.job;
+            return &session->dumps[i]->progress.job;
     return clr_session_job_open(session, NULL);
 }
 

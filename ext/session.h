@@ -11,12 +11,12 @@
 
 #include "table.h"
 
-/* The pulse: what a job's poll does. It runs a short statement on the connection, so that
+/* The progress callback: what a job's poll calls. It runs a short statement on the connection, so that
  * interrupt() and progress handlers work on every SQLite from 3.38 on. */
-struct clr_pulse {
+struct clr_progress {
     sqlite3 *db;
     sqlite3_stmt *statement; /* prepared by the first poll; NULL between calls */
-    bool progress;           /* on stderr */
+    bool is_printed;         /* on stderr */
     uint64_t reported;       /* when progress was last printed */
     struct clr_job job;
 };
@@ -29,7 +29,7 @@ struct clr_open_dump {
     struct clr_dump *dump; /* NULL: closed, see clr_session_close */
     unsigned tables;       /* connected ones */
     unsigned cursors;      /* that read it now: it must not be closed under them */
-    struct clr_pulse pulse;
+    struct clr_progress progress;
 };
 
 struct clr_session *clr_session_create(sqlite3 *db);
@@ -81,10 +81,10 @@ struct clr_job *clr_session_job_open(struct clr_session *session,
 static inline void clr_session_job_end(struct clr_session *session, struct clr_job *job)
 {
     (void)session;
-    struct clr_pulse *pulse = job->context;
-    if (pulse->statement) {
-        sqlite3_finalize(pulse->statement);
-        pulse->statement = NULL;
+    struct clr_progress *progress = job->context;
+    if (progress->statement) {
+        sqlite3_finalize(progress->statement);
+        progress->statement = NULL;
     }
 }
 

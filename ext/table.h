@@ -325,10 +325,8 @@ struct clr_cursor { /* the base of every cursor: first member of a table's own s
 struct clr_table {
     const char *name; /* as in the schema: "objects"; the module is clr_<name> */
     const char *doc;
-    const char
-        *example; /* one query, or several that are separated by ";\n"; each gives a row on the
-                             shipped dump, where it can */
-    bool example_is_empty;            /* the shipped dump has no row of it */
+    /* A query, or several that are separated by ";\n"; each gives a row on the shipped dump. */
+    const char *example;
     const struct clr_column *columns; /* ends with CLR_END */
     bool global; /* needs no dump (clr_schema): eponymous only, under its own name; cursor->dump is
                        NULL */
@@ -374,7 +372,7 @@ const char *clr_column_access(const struct clr_table *table, int column);
 enum clr_status clr_list_row(struct clr_cursor *cursor, const struct clr_table *table, int64_t key,
                              const void **row, struct clr_error *error);
 
-/* --- Results, so that all tables give the same things in the same way ------------------------- */
+/* --- Results, so that all tables give the same things alike --------------------------- */
 
 /* An address, size or count. 0 stays 0 (the program's null). */
 static inline void clr_result_u64(sqlite3_context *context, uint64_t value)

@@ -101,7 +101,7 @@ static bool what_thread(const struct clr_dump *dump, uint64_t address, struct cl
     return false;
 }
 
-/* What a dump cannot tell, this address is not: anything but a failure of the query itself. */
+/* What a dump does not say, this address is not: anything but a failure of the query itself. */
 static bool is_untold(enum clr_status status)
 {
     return status == CLR_UNSUPPORTED || status == CLR_FAULT || status == CLR_BAD_DATA;

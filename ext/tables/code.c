@@ -78,7 +78,7 @@ static const struct clr_column code_columns[] = {
                                         "(rich debug information); else NULL."),
     [CODE_SUSPENSION_POINTS] =
         CLR_COLUMN("suspension_points", CLR_BY_TABLE(CLR_INTEGER),
-                   "Points where an async method may be suspended; NULL where none are told."),
+                   "Points where an async method may be suspended; NULL where it does not say."),
     [CODE_COLUMNS] = CLR_END,
 };
 
@@ -178,6 +178,7 @@ static const struct clr_path code_paths[] = {
 const struct clr_table clr_table_native_codes = {
     .name = "native_codes",
     .doc = "Native code of methods, every version that is alive; no two rows overlap.",
+    .example = "SELECT kind, tier, count(*), sum(size) FROM native_codes GROUP BY kind, tier",
     .columns = code_columns,
     .paths = code_paths,
     .needs = CLR_PART_RUNTIME,

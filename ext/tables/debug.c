@@ -167,6 +167,8 @@ const struct clr_table clr_table_debug_bounds = {
     .name = "debug_bounds",
     .doc = "Which IL each stretch of native code was made from, in the order and with the "
            "duplicates that the compiler wrote.",
+    .example = "SELECT native_offset, il_offset, kind FROM debug_bounds WHERE code = (SELECT "
+               "min(start) FROM native_codes WHERE kind = 'jit' AND debug_info IS NOT NULL)",
     .columns = bound_columns,
     .paths = bound_paths,
     .needs = CLR_PART_RUNTIME,
@@ -333,6 +335,8 @@ static const struct clr_path var_paths[] = {
 const struct clr_table clr_table_debug_vars = {
     .name = "debug_vars",
     .doc = "Where parameters and locals live, by stretches of native code.",
+    .example = "SELECT * FROM debug_vars WHERE code = (SELECT min(start) FROM native_codes WHERE "
+               "kind = 'jit' AND debug_info IS NOT NULL)",
     .columns = var_columns,
     .paths = var_paths,
     .needs = CLR_PART_RUNTIME,

@@ -130,6 +130,8 @@ static const struct clr_path delegate_paths[] = {
 const struct clr_table clr_table_delegates = {
     .name = "delegates",
     .doc = "What delegates call: one row for every entry of an invocation list.",
+    .example =
+        "SELECT method_name, count(*) FROM delegates GROUP BY method_name ORDER BY 2 DESC LIMIT 5",
     .columns = delegate_columns,
     .paths = delegate_paths,
     .needs = CLR_PART_INDEX,

@@ -284,8 +284,7 @@ static const struct clr_column problem_columns[] = {
 const struct clr_table clr_table_problems = {
     .name = "problems",
     .doc = "What could not be read, one row a cause; reading it walks the heap.",
-    .example = "SELECT severity, area, count, message FROM problems",
-    .example_is_empty = true,
+    .example = "SELECT count(*) AS causes, total(count) AS found FROM problems",
     .columns = problem_columns,
     .list = {.get = list_problems,
              .row_size = sizeof(struct clr_problem),

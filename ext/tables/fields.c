@@ -200,6 +200,8 @@ const struct clr_table clr_table_fields = {
     .name = "fields",
     .doc =
         "Fields of types: instance fields with the inherited ones, and own statics and constants.",
+    .example = "SELECT f.name, f.field_type, f.offset FROM types AS t JOIN fields AS f ON f.type = "
+               "t.address WHERE t.name = 'System.String'",
     .columns = field_columns,
     .paths = field_paths,
     .needs = CLR_PART_RUNTIME,

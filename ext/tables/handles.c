@@ -62,9 +62,8 @@ static const struct clr_column handle_columns[] = {
 
 const struct clr_table clr_table_handles = {
     .name = "handles",
-    .doc =
-        "GC handles of every kind; one that holds null cannot be told from a free slot and is no "
-        "row.",
+    .doc = "GC handles of every kind; one that holds null looks like a free slot and is no "
+           "row.",
     .example = "SELECT kind, count(*) FROM handles GROUP BY kind",
     .columns = handle_columns,
     .list = {CLR_DUMP_LIST(clr_handle, handles, handle_count), .rows = 500, .is_sorted = true,

@@ -123,6 +123,8 @@ const struct clr_table clr_table_ip_to_method = {
     .name = "ip_to_method",
     .doc = "Table function: the method whose native code holds an address, with the IL offset and "
            "the source line; no row if none does.",
+    .example =
+        "SELECT * FROM ip_to_method((SELECT min(start) + 8 FROM native_codes WHERE kind = 'jit'))",
     .columns = ip_columns,
     .paths = ip_paths,
     .needs = CLR_PART_RUNTIME,

@@ -171,7 +171,7 @@ static bool has_suffix(const char *text, const char *suffix)
 }
 
 /* What the runtime's own structures say of a region that is neither heap, stack nor image. What of
- * them cannot be read says nothing here: their own tables tell. */
+ * them cannot be read says nothing here: their own tables have it. */
 static enum clr_status runtime_use(struct clr_dump *dump, struct clr_job *job, uint64_t start,
                                    uint64_t last, const char **use, struct clr_error *error)
 {

@@ -106,7 +106,7 @@ static enum clr_status add_of_types(struct clr_dump *dump, struct clr_job *job,
     return CLR_OK;
 }
 
-/* Instantiated methods of a module's table: only what proves itself. */
+/* Instantiated methods of a module's table: only those that are methods by all that is saved. */
 static bool add_instance(void *context, uint64_t address)
 {
     struct {
@@ -130,7 +130,7 @@ static enum clr_status add_of_modules(struct clr_dump *dump, struct method_list 
         struct clr_dump *dump;
     } both = {list, dump};
     const struct clr_module *const *modules;
-    struct clr_error unread = {0}; /* a problem tells of it; types and code remain */
+    struct clr_error unread = {0}; /* a problem says so; types and code remain */
     size_t count = 0;
     enum clr_status status = clr_modules(dump->runtime, &modules, &count, &unread);
     if (status == CLR_NOMEM)
@@ -325,6 +325,8 @@ const struct clr_table clr_table_methods = {
     .doc =
         "Methods of the types that are loaded, instantiations of generic methods, DynamicMethods "
         "and stubs; a method is a MethodDesc.",
+    .example = "SELECT m.signature FROM types AS t JOIN methods AS m ON m.type = t.address WHERE "
+               "t.name = 'System.Object'",
     .columns = method_columns,
     .paths = method_paths,
     .needs = CLR_PART_RUNTIME,

@@ -1,9 +1,9 @@
 /*
  * objects, strings: what lies on the heap, one row an object.
  *
- * Every way to find objects ends in one of two streams: a scan over a range of object numbers, or a
- * list of numbers (postings of a type). Both give decoded objects in address order, either way
- * round. A column that needs more than the decoded object reads it when it is asked for.
+ * Every path to objects ends in one of two streams: a scan over a range of object numbers, or a
+ * list of numbers (postings of a type). Both give decoded objects in address order, in both
+ * directions. A column that needs more than the decoded object reads it when it is asked for.
  */
 #include <string.h>
 
@@ -445,6 +445,8 @@ static const struct clr_path object_paths[] = {
 const struct clr_table clr_table_objects = {
     .name = "objects",
     .doc = "All objects on the heap, dead ones and free blocks too, in address order.",
+    .example = "SELECT type_name, size FROM objects WHERE generation = 3 AND NOT is_free ORDER BY "
+               "size DESC LIMIT 5",
     .columns = object_columns,
     .paths = object_paths,
     .needs = CLR_PART_INDEX,
@@ -588,6 +590,7 @@ static const struct clr_path string_paths[] = {
 const struct clr_table clr_table_strings = {
     .name = "strings",
     .doc = "All strings on the heap, dead ones too.",
+    .example = "SELECT value, length FROM strings ORDER BY length DESC LIMIT 5",
     .columns = string_columns,
     .paths = string_paths,
     .needs = CLR_PART_INDEX,

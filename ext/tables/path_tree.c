@@ -206,6 +206,8 @@ const struct clr_table clr_table_path_tree = {
     .name = "path_tree",
     .doc = "The shortest paths of all reachable objects merged by root, field and type; what "
            "repeats along a path is folded into its first node.",
+    .example =
+        "SELECT object_count, total_size, path FROM path_tree ORDER BY total_size DESC LIMIT 5",
     .columns = tree_columns,
     .paths = tree_paths,
     .needs = CLR_PART_REACH,

@@ -207,6 +207,8 @@ const struct clr_table clr_table_path_to_root = {
     .name = "path_to_root",
     .doc = "Table function: why an object is alive, from a root to it, with the field of every "
            "step; shortest first, weak handles excluded.",
+    .example = "SELECT hop, type_name, field, root_name FROM path_to_root((SELECT max(address) "
+               "FROM objects WHERE type_name = 'Zoo.Node' AND is_reachable))",
     .columns = path_columns,
     .paths = path_paths,
     .needs = CLR_PART_REACH,
@@ -372,6 +374,8 @@ static const struct clr_path member_paths[] = {
 const struct clr_table clr_table_reachable_from = {
     .name = "reachable_from",
     .doc = "Table function: the object and everything that references lead to from it.",
+    .example = "SELECT count(*), sum(size) FROM reachable_from((SELECT min(address) FROM objects "
+               "WHERE type_name = 'Zoo.Node'))",
     .columns = member_columns,
     .paths = member_paths,
     .needs = CLR_PART_REFS,
@@ -387,6 +391,7 @@ const struct clr_table clr_table_retained_by = {
     .name = "retained_by",
     .doc = "Table function: the object and everything that would go with it; depth counts "
            "dominators.",
+    .example = "SELECT count(*), sum(size) FROM retained_by((SELECT min(object) FROM dominators))",
     .columns = member_columns,
     .paths = member_paths,
     .needs = CLR_PART_REACH | CLR_PART_DOMINATED,

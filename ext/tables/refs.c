@@ -168,6 +168,9 @@ const struct clr_table clr_table_refs = {
     .name = "refs",
     .doc = "All references between objects: one row for every slot that is not null, of dead "
            "objects too.",
+    .example =
+        "SELECT s.type_name, r.field FROM refs AS r JOIN objects AS s ON s.address = r.source "
+        "WHERE r.target = (SELECT min(object) FROM strings WHERE value = 'map-500')",
     .columns = ref_columns,
     .paths = ref_paths,
     .needs = CLR_PART_REFS,

@@ -93,7 +93,7 @@ struct static_cursor {
     struct clr_value value;
 };
 
-static void lost(struct clr_dump *dump, const struct clr_member *member, const char *why)
+static void report_unknown(struct clr_dump *dump, const struct clr_member *member, const char *why)
 {
     clr_problem_once(dump->problems, CLR_WARNING, "statics", false, member->field.address, 0,
                      "static field %.100s of %.200s: %s", member->name,
@@ -106,7 +106,7 @@ static void find(struct static_walk *walk)
     const struct clr_member *member = walk->member;
     walk->is_known = clr_static_find(walk->dump->runtime, &member->field, walk->on, &walk->found);
     if (!walk->is_known && walk->found.known)
-        lost(walk->dump, member, "where it lives is not saved in the dump");
+        report_unknown(walk->dump, member, "where it lives is not saved in the dump");
     walk->is_known = walk->is_known && walk->found.known;
     if (!walk->found.known)
         clr_problem_once(walk->dump->problems, CLR_WARNING, "statics", false, 0, 0,
@@ -310,7 +310,7 @@ static enum clr_status result_value(struct static_cursor *cursor, sqlite3_contex
     }
     CLR_TRY(clr_value_read(walk->dump, &place, &cursor->value, error));
     if (cursor->value.lost)
-        lost(walk->dump, member, cursor->value.lost);
+        report_unknown(walk->dump, member, cursor->value.lost);
     clr_result_value(context, &cursor->value);
     return CLR_OK;
 }
@@ -340,7 +340,7 @@ static enum clr_status static_column(struct clr_cursor *base, int column, sqlite
         if (clr_read_word(base->dump->process, walk->found.address, &object))
             clr_result_u64(context, object);
         else
-            lost(base->dump, walk->member, "its slot is not saved in the dump");
+            report_unknown(base->dump, walk->member, "its slot is not saved in the dump");
         break;
     case STATIC_VALUE: return result_value(cursor, context, error);
     case STATIC_IS_INITIALIZED:
@@ -364,6 +364,8 @@ static const struct clr_path static_paths[] = {
 const struct clr_table clr_table_statics = {
     .name = "statics",
     .doc = "Static fields and their values; thread statics for each thread.",
+    .example = "SELECT t.name, s.name, s.value FROM types AS t JOIN statics AS s ON s.type = "
+               "t.address WHERE s.value IS NOT NULL LIMIT 5",
     .columns = static_columns,
     .paths = static_paths,
     .needs = CLR_PART_INDEX,

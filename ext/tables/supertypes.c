@@ -60,7 +60,7 @@ static void supers_deinit(struct supers *supers)
     *supers = (struct supers){0};
 }
 
-static void tell(struct clr_dump *dump, uint64_t address, const char *what)
+static void report_unknown(struct clr_dump *dump, uint64_t address, const char *what)
 {
     clr_problem_once(dump->problems, CLR_WARNING, "supertypes", false, address, 0,
                      "type 0x%llx: %s; its supertypes are not all known",
@@ -74,7 +74,7 @@ static bool add_interfaces(struct clr_dump *dump, const struct clr_type *type, u
     for (uint32_t i = 0; i < type->interfaces; i++) {
         uint64_t interface_type, number;
         if (!clr_type_interface(dump->runtime, type, i, &interface_type)) {
-            tell(dump, type->address, "its interface map cannot be read");
+            report_unknown(dump, type->address, "its interface map cannot be read");
             break;
         }
         if (!clr_map_get(&supers->numbers, interface_type, &number)) {
@@ -95,7 +95,7 @@ static enum clr_status collect_unread(struct clr_dump *dump, struct clr_job *job
     CLR_TRY(clr_type_listed(dump, job, address, &listed, error));
     if (!listed)
         return CLR_OK;
-    tell(dump, address, "its class is not saved");
+    report_unknown(dump, address, "its class is not saved");
     return add_super(supers, address, 0, false) ? CLR_OK
                                                 : clr_fail(error, CLR_NOMEM, 0, "out of memory");
 }
@@ -114,11 +114,11 @@ static enum clr_status collect(struct clr_dump *dump, struct clr_job *job, uint6
         if (!clr_type_known(dump, address, &type)) {
             if (distance == 0)
                 return collect_unread(dump, job, address, supers, error);
-            tell(dump, address, "it is a base type and cannot be read");
+            report_unknown(dump, address, "it is a base type and cannot be read");
             break;
         }
         if (clr_map_get(&supers->numbers, address, &known)) {
-            tell(dump, address, "it is its own base type");
+            report_unknown(dump, address, "it is its own base type");
             break;
         }
         bool is_interface = type.kind == CLR_KIND_INTERFACE;
@@ -267,6 +267,8 @@ static const struct clr_path super_paths[] = {
 const struct clr_table clr_table_supertypes = {
     .name = "supertypes",
     .doc = "For each type itself, its base types and all its interfaces.",
+    .example = "SELECT t.name FROM types AS b JOIN supertypes AS s ON s.supertype = b.address JOIN "
+               "types AS t ON t.address = s.type WHERE b.name = 'System.Exception'",
     .columns = super_columns,
     .paths = super_paths,
     .needs = CLR_PART_RUNTIME,

@@ -270,6 +270,7 @@ static const struct clr_path type_paths[] = {
 const struct clr_table clr_table_types = {
     .name = "types",
     .doc = "Types that the runtime has loaded; a type is a MethodTable.",
+    .example = "SELECT name, base_size FROM types WHERE kind = 'struct' LIMIT 5",
     .columns = type_columns,
     .paths = type_paths,
     .needs = CLR_PART_RUNTIME,
@@ -435,6 +436,8 @@ static const struct clr_path stat_paths[] = {
 const struct clr_table clr_table_type_stats = {
     .name = "type_stats",
     .doc = "Objects and bytes of each type on the heap, counted by the walk.",
+    .example =
+        "SELECT name, object_count, total_size FROM type_stats ORDER BY total_size DESC LIMIT 10",
     .columns = stat_columns,
     .paths = stat_paths,
     .needs = CLR_PART_INDEX,

@@ -93,7 +93,7 @@ static void finish_values(struct clr_cursor *base)
     clr_value_deinit(&cursor->value);
 }
 
-/* Reads a place, and tells once what is lost. */
+/* Reads a place, and reports once what is not known. */
 static enum clr_status read_value(struct clr_dump *dump, const char *table, uint64_t object,
                                   const struct clr_place *place, struct clr_value *value,
                                   struct clr_error *error)
@@ -145,6 +145,8 @@ static const struct clr_path value_paths[] = {
 const struct clr_table clr_table_field_values = {
     .name = "field_values",
     .doc = "The fields of one object with their values; structs in it by dotted names.",
+    .example = "SELECT field, field_type, value FROM field_values WHERE object = (SELECT "
+               "min(address) FROM objects WHERE type_name = 'Zoo.Node')",
     .columns = value_columns,
     .paths = value_paths,
     .needs = CLR_PART_INDEX,
@@ -338,6 +340,9 @@ static const struct clr_path element_paths[] = {
 const struct clr_table clr_table_elements = {
     .name = "elements",
     .doc = "The elements of one array or collection; dictionaries with their keys.",
+    .example = "SELECT position, key, target FROM elements WHERE object = (SELECT max(address) "
+               "FROM objects WHERE type_name = "
+               "'System.Collections.Generic.Dictionary<System.String, Zoo.Node>') LIMIT 5",
     .columns = element_columns,
     .paths = element_paths,
     .needs = CLR_PART_INDEX,

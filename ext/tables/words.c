@@ -134,6 +134,8 @@ static const struct clr_path word_paths[] = {
 const struct clr_table clr_table_words = {
     .name = "words",
     .doc = "The saved memory from from_address up to to_address, one pointer a row.",
+    .example = "SELECT * FROM words((SELECT min(address) FROM objects), (SELECT min(address) + 32 "
+               "FROM objects))",
     .columns = word_columns,
     .paths = word_paths,
     .contract = -1,

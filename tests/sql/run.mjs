@@ -204,7 +204,7 @@ function copyTable(db, table) {
     const fixed = samples[name];
     const columns = db.prepare(`SELECT s.column_name AS name, s.type, s.access, x.pk > 0 AS key
         FROM clr_schema AS s JOIN pragma_table_xinfo(?, 'dump') AS x ON x.name = s.column_name
-        WHERE s.table_name = ?`).all(name, name);
+        WHERE s.table_name = ? AND s.kind = 'column'`).all(name, name);
     if (!fixed && columns.some(c => c.access === "argument" || c.access === "= required"))
         return fail(name, "needs a value: add it to samples.json");
     const keys = columns.filter(c => c.key);

@@ -121,7 +121,7 @@ static void check_name(const char *name)
 START_TEST(names_need_no_quotes)
 {
     ck_assert_int_gt(for_each("SELECT table_name FROM clr_schema UNION "
-                              "SELECT column_name FROM clr_schema UNION "
+                              "SELECT column_name FROM clr_schema WHERE column_name <> '' UNION "
                               "SELECT name FROM dump.sqlite_schema",
                               check_name),
                      100);
@@ -133,8 +133,10 @@ END_TEST
 START_TEST(schema_is_what_is_declared)
 {
     check_text(
-        "SELECT s.table_name, s.column_name FROM clr_schema AS s WHERE s.table_name <> "
-        "'clr_schema' AND NOT EXISTS (SELECT 1 FROM pragma_table_xinfo(s.table_name, 'dump') "
+        "SELECT s.table_name, s.column_name FROM clr_schema AS s WHERE s.kind = 'column' AND "
+        "s.table_name <> 'clr_schema' AND s.table_name NOT IN (SELECT name FROM "
+        "dump.sqlite_schema WHERE type = 'view') AND NOT EXISTS (SELECT 1 FROM "
+        "pragma_table_xinfo(s.table_name, 'dump') "
         "AS x WHERE x.name = s.column_name AND (x.type = s.type OR (x.hidden AND s.type = "
         "'')))",
         "");
@@ -145,7 +147,8 @@ START_TEST(schema_is_what_is_declared)
                "");
     /* Arguments come first, are hidden, and the eponymous form has the dump in front of them. */
     check_text(
-        "SELECT table_name, column_name FROM clr_schema WHERE access LIKE '%argument' AND NOT "
+        "SELECT table_name, column_name FROM clr_schema WHERE kind = 'column' AND access LIKE "
+        "'%argument' AND NOT "
         "EXISTS (SELECT 1 FROM pragma_table_xinfo(table_name, 'dump') AS x WHERE x.name = "
         "column_name AND x.hidden = 1)",
         "");
@@ -156,6 +159,102 @@ START_TEST(schema_is_what_is_declared)
     check_text("SELECT count(*) FROM clr_schema WHERE doc IS NULL OR doc NOT LIKE '%.' OR "
                "length(doc) < 4",
                "0\n");
+    /* Tables, views and functions have a row of their own; the columns of a view are those that it has. */
+    check_text("SELECT m.name, m.type FROM dump.sqlite_schema AS m WHERE NOT EXISTS (SELECT 1 FROM "
+               "clr_schema WHERE table_name = m.name AND column_name = '' AND kind = m.type)",
+               "");
+    check_text("SELECT v.name FROM dump.sqlite_schema AS v WHERE v.type = 'view' AND (SELECT "
+               "group_concat(name) FROM pragma_table_xinfo(v.name, 'dump')) IS NOT (SELECT "
+               "group_concat(column_name) FROM clr_schema WHERE table_name = v.name AND kind = "
+               "'column')",
+               "");
+    check_text("SELECT DISTINCT name FROM pragma_function_list WHERE name LIKE 'clr!_%' ESCAPE '!' "
+               "AND NOT EXISTS (SELECT 1 FROM clr_schema WHERE table_name = name AND kind = "
+               "'function')",
+               "");
+    /* Each number of arguments that is registered is among those that are declared. */
+    check_text(
+        "SELECT f.name, f.narg FROM pragma_function_list AS f WHERE f.name LIKE 'clr!_%' "
+        "ESCAPE '!' AND f.narg NOT BETWEEN (SELECT count(*) FROM clr_schema WHERE table_name "
+        "= f.name AND access = 'argument') AND (SELECT count(*) FROM clr_schema WHERE "
+        "table_name = f.name AND kind = 'argument')",
+        "");
+    check_text(
+        "SELECT table_name FROM clr_schema AS s WHERE kind = 'function' AND (SELECT "
+        "count(*) FROM pragma_function_list WHERE name = table_name) <> 1 + (SELECT count(*) "
+        "FROM clr_schema AS a WHERE a.table_name = s.table_name AND a.access = 'optional "
+        "argument')",
+        "");
+    check_text("SELECT count(*) FROM clr_schema WHERE column_name = '' AND kind NOT IN ('table', "
+               "'view', 'function')",
+               "0\n");
+}
+END_TEST
+
+/* What a column joins is a column of this schema, and its values are found there. */
+static void check_join(const char *join)
+{
+    char table[80], column[80], target[80];
+    ck_assert_int_eq(sscanf(join, "%79[^.].%79[^ ] %79s", table, column, target), 3);
+    char *split = strchr(target, '.');
+    *split = 0;
+    char *known =
+        text_of("SELECT count(*) FROM clr_schema WHERE table_name = %Q AND column_name = %Q "
+                "AND kind = 'column'",
+                target, split + 1);
+    ck_assert_msg(strcmp(known, "1\n") == 0, "%s: there is no such column", join);
+    sqlite3_free(known);
+    if (strcmp(fixed_of(table), "1") != 0 || strcmp(table, "objects") == 0)
+        return;
+    char *got =
+        text_of("SELECT count(*) FROM (SELECT DISTINCT %s AS v FROM dump.%s WHERE %s <> 0 LIMIT "
+                "50) WHERE NOT EXISTS (SELECT 1 FROM dump.%s WHERE %s = v)",
+                column, table, column, target, split + 1);
+    ck_assert_msg(strcmp(got, "0\n") == 0, "%s: values that are not there: %s", join, got);
+    sqlite3_free(got);
+}
+
+START_TEST(references_lead_to_columns)
+{
+    ck_assert_int_gt(for_each("SELECT table_name || '.' || column_name || ' ' || refers_to FROM "
+                              "clr_schema WHERE refers_to IS NOT NULL AND kind = 'column'",
+                              check_join),
+                     60);
+}
+END_TEST
+
+/* --- Examples --------------------------------------------------------------------------------- */
+
+static void run_example(const char *name)
+{
+    sqlite3_stmt *statement = NULL;
+    char *sql = sqlite3_mprintf(
+        "SELECT example FROM clr_schema WHERE table_name = %Q AND example IS NOT NULL", name);
+    ck_assert_int_eq(sqlite3_prepare_v2(db, sql, -1, &statement, NULL), SQLITE_OK);
+    sqlite3_free(sql);
+    ck_assert_msg(sqlite3_step(statement) == SQLITE_ROW, "%s has no example", name);
+    char *example = sqlite3_mprintf("%s", sqlite3_column_text(statement, 0));
+    ck_assert_int_eq(sqlite3_finalize(statement), SQLITE_OK);
+    ck_assert_msg(strstr(example, name), "%s: its example is about something else", name);
+    for (char *query = example, *end; query; query = end) {
+        if ((end = strstr(query, ";\n"))) {
+            *end = 0;
+            end += 2;
+        }
+        char *got = pairs_text(db, query);
+        ck_assert_msg(*got && !strstr(got, "error:"), "the example of %s gives %s: %s", name,
+                      *got ? got : "no row", query);
+        sqlite3_free(got);
+    }
+    sqlite3_free(example);
+}
+
+START_TEST(examples_give_rows)
+{
+    ck_assert_int_gt(for_each("SELECT table_name FROM clr_schema WHERE column_name = '' AND "
+                              "table_name NOT IN ('clr_attach', 'clr_detach')",
+                              run_example),
+                     55);
 }
 END_TEST
 
@@ -164,7 +263,7 @@ END_TEST
 static void add_table(const char *table)
 {
     char *needs = text_of("SELECT count(*) FROM clr_schema WHERE table_name = %Q AND "
-                          "access IN ('argument', '= required')",
+                          "kind = 'column' AND access IN ('argument', '= required')",
                           table);
     const char *fixed = fixed_of(table);
     ck_assert_msg(*needs == '0' || strcmp(fixed, "1") != 0, "%s needs a value: add it to " SAMPLES,
@@ -174,12 +273,14 @@ static void add_table(const char *table)
                "INSERT INTO temp.subject_column SELECT table_name, column_name, s.type, access, "
                "x.pk > 0, x.pk > 0 AND s.type = 'INTEGER' AND 1 = (SELECT sum(pk > 0) FROM "
                "pragma_table_xinfo(table_name, 'dump')) FROM clr_schema AS s JOIN "
-               "pragma_table_xinfo(%Q, 'dump') AS x ON x.name = column_name WHERE table_name = %Q",
+               "pragma_table_xinfo(%Q, 'dump') AS x ON x.name = column_name WHERE table_name = %Q "
+               "AND s.kind = 'column'",
                table, table);
     char *columns = NULL;
     sqlite3_stmt *statement;
-    char *sql = sqlite3_mprintf(
-        "SELECT group_concat(column_name) FROM clr_schema WHERE table_name = %Q", table);
+    char *sql = sqlite3_mprintf("SELECT group_concat(column_name) FROM clr_schema WHERE table_name "
+                                "= %Q AND kind = 'column'",
+                                table);
     ck_assert_int_eq(sqlite3_prepare_v2(db, sql, -1, &statement, NULL), SQLITE_OK);
     ck_assert_int_eq(sqlite3_step(statement), SQLITE_ROW);
     columns = sqlite3_mprintf("SELECT %s FROM dump.%s WHERE %s", sqlite3_column_text(statement, 0),
@@ -323,6 +424,8 @@ int main(void)
     tcase_set_timeout(test, 250);
     tcase_add_test(test, names_need_no_quotes);
     tcase_add_test(test, schema_is_what_is_declared);
+    tcase_add_test(test, references_lead_to_columns);
+    tcase_add_test(test, examples_give_rows);
     tcase_add_test(test, columns_are_read);
     tcase_add_test(test, answers_are_those_of_ordinary_tables);
     tcase_add_test(test, plans_do_not_hang_on_what_is_built);
