@@ -20,7 +20,7 @@
  *
  * A method's code is its main body and its funclets; its size is where the last of them ends, or
  * what its GC information says where RUNTIME_FUNCTIONs have no end (arm64). Stubs that stand
- * before methods tell neither size nor method. What ReadyToRun images bring: r2r.c.
+ * before methods have neither size nor method. What ReadyToRun images bring: r2r.c.
  *
  * Knowledge: the runtime's docs/design/datacontracts/ExecutionManager.md, codeman.h.
  */
@@ -29,7 +29,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/alloc.h"
+#include "base/array.h"
 #include "base/search.h"
 #include "runtime/contracts.h"
 #include "runtime/methods.h"
@@ -46,9 +46,9 @@ enum {
     SECTION_IS_CODE = 2,
     SECTION_IS_STUBS = 4,
     SECTION_IS_INTERPRETED = 8,
-    STUB_LAST = 0xf,     /* where StubCodeBlockLast is not told */
+    STUB_LAST = 0xf,     /* where StubCodeBlockLast is not described */
     UNWINDS_MAX = 65536, /* funclets of a method */
-    GC_VERSION = 4,      /* where GCInfoVersion is not told and code is not measured by it */
+    GC_VERSION = 4,      /* where GCInfoVersion is not described and code is not measured by it */
 };
 
 #define AT(m) offsetof(struct clr_code_layout, m)
@@ -110,17 +110,16 @@ const struct clr_binding clr_code_bindings[] = {
 
 struct clr_code_cache {
     struct clr_codes codes;
-    struct clr_r2r **images;
-    size_t image_count, image_room;
+    CLR_ARRAY(struct clr_r2r *) images;
 };
 
 void clr_code_cache_destroy(struct clr_code_cache *cache)
 {
     if (!cache)
         return;
-    for (size_t i = 0; i < cache->image_count; i++)
-        clr_r2r_close(cache->images[i]);
-    clr_free(cache->images);
+    for (size_t i = 0; i < cache->images.count; i++)
+        clr_r2r_close(cache->images.items[i]);
+    CLR_ARRAY_FREE(&cache->images);
     clr_free(cache->codes.rows);
     clr_free(cache->codes.by_method);
     clr_free(cache->codes.sections);
@@ -294,7 +293,7 @@ static bool add_code(struct clr_codes *codes, const struct clr_code *code)
     return true;
 }
 
-/* Where the last body or funclet ends; 0 if it is not told. */
+/* Where the last body or funclet ends; 0 if it is not known. */
 static uint64_t measure(const struct clr_runtime *runtime, struct clr_code *code)
 {
     const struct clr_code_layout *l = &runtime->code;
@@ -418,10 +417,10 @@ static enum clr_status read_image(struct clr_runtime *runtime, struct clr_code_c
     struct clr_r2r *image;
     struct clr_method method;
     size_t unknown = 0, without = 0;
-    if (!clr_grow(&cache->images, cache->image_count, &cache->image_room, sizeof *cache->images))
+    if (!CLR_ARRAY_ROOM(&cache->images))
         return clr_no_memory(error);
     CLR_TRY(clr_r2r_open(runtime, section->module, section->begin, section->end, &image, error));
-    cache->images[cache->image_count++] = image;
+    cache->images.items[cache->images.count++] = image;
     for (size_t i = 0; i < image->entry_count; i++) {
         struct clr_code code, cold;
         if (i % 256 == 0)
@@ -598,14 +597,6 @@ const struct clr_code *clr_code_active(const struct clr_codes *codes, uint64_t m
             return code;
     }
     return NULL;
-}
-
-bool clr_code_first_time(struct clr_runtime *runtime, const struct clr_code *code)
-{
-    struct clr_code *own = &runtime->codes->codes.rows[code - runtime->codes->codes.rows];
-    bool first = !own->told;
-    own->told = true;
-    return first;
 }
 
 uint64_t clr_code_total(const struct clr_codes *codes, const struct clr_code *code)
