@@ -130,7 +130,7 @@ START_TEST(a_delegate_that_is_none)
     /* Its words look like those of a delegate with a target. */
     static const char *const fields[] = {"_target", "_methodPtr", "_methodPtrAux"};
     for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
-        patch_put(&patch, other + (field_address(object, fields[i]) - object), i == 0 ? other : 0,
+        patch_put(&patch, other + (field_address(object, fields[i]) - object), i == 0 ? object : 0,
                   8);
     patch_put(&patch, slot, other, 8); /* an object, but no delegate */
     reopen_patch();
