@@ -80,7 +80,8 @@ void patch_open(struct patch *patch, const char *core)
         ck_assert_int_gt(sendfile(patch->file, from, &done, (size_t)(about.st_size - done)), 0);
     close(from);
     patch->size = (size_t)about.st_size;
-    patch->bytes = mmap(NULL, patch->size, PROT_READ | PROT_WRITE, MAP_SHARED, patch->file, 0);
+    patch->pending_count = 0;
+    patch->bytes = mmap(NULL, patch->size, PROT_READ | PROT_WRITE, MAP_PRIVATE, patch->file, 0);
     ck_assert_ptr_ne(patch->bytes, MAP_FAILED);
     snprintf(patch->path, sizeof patch->path, "/proc/self/fd/%d", patch->file);
 }
@@ -91,7 +92,7 @@ void patch_close(struct patch *patch)
     close(patch->file);
 }
 
-uint8_t *patch_at(const struct patch *patch, uint64_t address, size_t size)
+static size_t offset_of(const struct patch *patch, uint64_t address, size_t width)
 {
     Elf64_Ehdr head;
     Elf64_Phdr segment;
@@ -100,21 +101,34 @@ uint8_t *patch_at(const struct patch *patch, uint64_t address, size_t size)
         memcpy(&segment, patch->bytes + head.e_phoff + i * sizeof segment, sizeof segment);
         if (segment.p_type == PT_LOAD && address >= segment.p_vaddr &&
             address - segment.p_vaddr < segment.p_filesz &&
-            size <= segment.p_filesz - (address - segment.p_vaddr))
-            return patch->bytes + segment.p_offset + (address - segment.p_vaddr);
+            width <= segment.p_filesz - (address - segment.p_vaddr))
+            return segment.p_offset + (address - segment.p_vaddr);
     }
     ck_abort_msg("0x%llx is not saved", (unsigned long long)address);
-    return NULL;
-}
-
-void patch_put(const struct patch *patch, uint64_t address, uint64_t value, size_t width)
-{
-    memcpy(patch_at(patch, address, width), &value, width);
+    return 0;
 }
 
 uint64_t patch_get(const struct patch *patch, uint64_t address, size_t width)
 {
     uint64_t value = 0;
-    memcpy(&value, patch_at(patch, address, width), width);
+    memcpy(&value, patch->bytes + offset_of(patch, address, width), width);
     return value;
+}
+
+void patch_put(struct patch *patch, uint64_t address, uint64_t value, size_t width)
+{
+    size_t offset = offset_of(patch, address, width);
+    ck_assert_uint_lt(patch->pending_count, PATCHES_MAX);
+    memcpy(patch->bytes + offset, &value, width);
+    patch->pending[patch->pending_count].offset = offset;
+    patch->pending[patch->pending_count++].size = width;
+}
+
+void patch_write(struct patch *patch)
+{
+    for (size_t i = 0; i < patch->pending_count; i++)
+        ck_assert_int_eq(pwrite(patch->file, patch->bytes + patch->pending[i].offset,
+                                patch->pending[i].size, (off_t)patch->pending[i].offset),
+                         (ssize_t)patch->pending[i].size);
+    patch->pending_count = 0;
 }

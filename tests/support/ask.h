@@ -5,7 +5,8 @@
  *     sqlite3 *db = ask_open(CLRDB_MODULE);
  *     struct patch p;
  *     patch_open(&p, CLRDB_DUMPS "/ws11.core");
- *     patch_put(&p, address, 0, 8);                  before it is attached
+ *     patch_put(&p, address, 0, 8);
+ *     patch_write(&p);                               the file changes now, before it is attached
  *     ask_attach(db, p.path, "dump", NULL);
  *     ask_is(db, "SELECT count(*) FROM objects", "6373\n");
  *     ask_close(db);
@@ -34,19 +35,25 @@ void ask_has(sqlite3 *db, const char *sql, const char *part);
  * test. */
 int64_t ask_number(sqlite3 *db, const char *format, ...);
 
-/* A copy of a core in memory. */
+/* A copy of a core in a file without a name. */
+enum { PATCHES_MAX = 64 };
 struct patch {
     int file;
     char path[64]; /* opens it */
     uint8_t *bytes;
     size_t size;
+    struct {
+        size_t offset, size;
+    } pending[PATCHES_MAX];
+    size_t pending_count;
 };
 
 void patch_open(struct patch *patch, const char *core);
 void patch_close(struct patch *patch);
-/* SIZE saved bytes at ADDRESS, to be read and changed; not saved ends the test. */
-uint8_t *patch_at(const struct patch *patch, uint64_t address, size_t size);
-void patch_put(const struct patch *patch, uint64_t address, uint64_t value, size_t width);
+/* WIDTH saved bytes at ADDRESS; those that are not saved end the test. */
 uint64_t patch_get(const struct patch *patch, uint64_t address, size_t width);
+void patch_put(struct patch *patch, uint64_t address, uint64_t value, size_t width);
+/* Writes what was put to the file: a dump that is open on it finds it changed. */
+void patch_write(struct patch *patch);
 
 #endif

@@ -51,10 +51,12 @@ START_TEST(of_two_active_codes_the_last_made_runs)
     pairs_exec(db, "SELECT clr_detach('dump')");
 
     patch_put(&p, flags, patch_get(&p, flags, 4) | 1, 4);
+    patch_write(&p);
     ask_attach(db, p.path, "dump", NULL);
     ask_is(db, spin, " 'osr0 tier01'\n");
     pairs_exec(db, "SELECT clr_detach('dump')");
     patch_put(&p, slot, codes[0], 8);
+    patch_write(&p);
     ask_attach(db, p.path, "dump", NULL);
     ask_is(db, spin, " 'osr1 tier00'\n");
     ask_close(db);
