@@ -9,13 +9,14 @@
 # NAME     sweep plugins web data actors trees crash overflow; all of them if none is named
 #
 # Variables: RUNTIMES, the versions of Microsoft.NETCore.App.Runtime.linux-x64 (11.0.0 10.0.15 8.0.34);
-# KINDS of GC for sweep (ws svr); TRIES, how many dumps sweep takes until one falls into the sweep of a background GC (40);
+# KINDS of GC for sweep (ws svr); TRIES, how many dumps sweep takes until one falls into the sweep of a background
+# GC (40);
 # CHECK=0 only makes the dumps; DUMPS=0 only checks those that are there.
 # PYTHON, one whose sqlite3 loads extensions (/usr/bin/python3).
 # Needs the .NET SDK 10 and a registry for NuGet. Part of no test run: it takes minutes, and dumps of 70 to 400 MB
 # each. Ends with 'N passed, N failed'.
 set -euo pipefail
-[ $# -ge 2 ] || { sed -n '2,17p' "$0"; exit 2; }
+[ $# -ge 2 ] || { sed -n '2,18p' "$0"; exit 2; }
 here=$(cd "$(dirname "$0")" && pwd)
 module=$(realpath "$1"); work=$(realpath -m "$2"); shift 2
 names=("$@"); [ $# -gt 0 ] || names=(sweep plugins web data actors trees crash overflow)
@@ -65,9 +66,10 @@ build() {
     local options=(-c Release -v q --nologo -o "$out" -p:Major="$major" -p:RestorePackagesPath="$work/packages")
     rm -rf "$out"
     if [ "$name" = web ]; then
-        dotnet publish "$source/$name" "${options[@]}" -r linux-x64 --self-contained -p:RuntimeFrameworkVersion="$version"
+        dotnet publish "$source/$name" "${options[@]}" -r linux-x64 --self-contained \
+            -p:RuntimeFrameworkVersion="$version" || return 1
     else
-        dotnet build "$source/$name" "${options[@]}"
+        dotnet build "$source/$name" "${options[@]}" || return 1
     fi
     touch "$out/$name.dll"
 }
@@ -79,8 +81,8 @@ start() {
     run=("$root/dotnet" "$out/$name.dll")
     [ ! -f "$out/libcoreclr.so" ] || run=("$out/$name")
     rm -f "$core.in" "${core%.core}.facts"; mkfifo "$core.in"
-    (cd "$out" && exec env -i PATH=/usr/bin HOME="$out" LANG=C.UTF-8 DOTNET_ROLL_FORWARD=Major DOTNET_GCHeapHardLimit=0x18000000 "$@" \
-        nice "${run[@]}" "${core%.core}.facts" ${mode:-} < "$core.in" > "$core.log" 2>&1) &
+    (cd "$out" && exec env -i PATH=/usr/bin HOME="$out" LANG=C.UTF-8 DOTNET_ROLL_FORWARD=Major \
+        DOTNET_GCHeapHardLimit=0x18000000 "$@" nice "${run[@]}" "${core%.core}.facts" ${mode:-} < "$core.in" > "$core.log" 2>&1) &
     child=$!
     exec 9> "$core.in"
     rm -f "$core.in"
@@ -151,7 +153,11 @@ each() { # each NAME VERSION RESULT [VARIABLE=VALUE...]
     if [ "${DUMPS:-1}" = 1 ]; then
         lay_runtime "$version"
         rm -f "$result.core"
-        build "$program" "$version" || { echo "$result: does not build" | tee "$result.txt"; failed=$((failed + 1)); return 0; }
+        if ! build "$program" "$version"; then
+            echo "$result: does not build" | tee "$result.txt"
+            failed=$((failed + 1))
+            return 0
+        fi
         case $name in
         sweep) dump_sweep "$version" "$result.core" "$@" ;;
         crash | overflow) dump_crash "$name" "$version" "$result.core" ;;
