@@ -163,7 +163,10 @@ START_TEST(every_table_is_the_same_with_many_threads)
     ask_attach(db, CLRDB_DUMPS "/ws11.core", "many", "{\"threads\": 7}");
     static const char list[] =
         "SELECT table_name, group_concat(column_name, ', ') FROM (SELECT * FROM clr_schema AS s "
-        "WHERE NOT EXISTS (SELECT 1 FROM clr_schema WHERE table_name = s.table_name AND (access "
+        "WHERE s.kind = 'column' AND EXISTS (SELECT 1 FROM clr_schema WHERE table_name = "
+        "s.table_name "
+        "AND kind = 'table') AND NOT EXISTS (SELECT 1 FROM clr_schema WHERE table_name = "
+        "s.table_name AND (access "
         "LIKE '%required%' OR access LIKE '%argument%')) AND EXISTS (SELECT 1 FROM "
         "one.sqlite_schema WHERE name = s.table_name) ORDER BY table_name, column_name) "
         "GROUP BY table_name";
