@@ -348,14 +348,19 @@ static int x_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int col
             sqlite3_result_value(context, value);
         return SQLITE_OK;
     }
+    const struct clr_table *table = vtab->table;
+    const struct clr_column *asked = &table->columns[column];
+    if (asked->get.is_plain && !clr_is_list(table) && asked->needs == 0) {
+        sqlite3_result_int64(context, clr_member_number(&asked->get, cursor));
+        return SQLITE_OK;
+    }
     struct clr_error error;
     clear(&error);
-    const struct clr_column *asked = &vtab->table->columns[column];
     enum clr_status status = need(cursor, asked->needs, &error);
     if (status == CLR_OK && asked->get.kind == CLR_GET_BY_TABLE) {
-        status = vtab->table->column(cursor, column, context, &error);
+        status = table->column(cursor, column, context, &error);
     } else if (status == CLR_OK) {
-        const void *row = clr_is_list(vtab->table) ? clr_list_current(vtab->table, cursor) : cursor;
+        const void *row = clr_is_list(table) ? clr_list_current(table, cursor) : cursor;
         if (row)
             status = clr_get_result(&asked->get, cursor, row, context, &error);
     }

@@ -24,20 +24,6 @@ static enum clr_status no_memory(struct clr_error *error)
 
 /* --- Values ----------------------------------------------------------------------------------- */
 
-static inline int64_t member_number(const struct clr_get *get, const void *row)
-{
-    const void *at = (const char *)row + get->offset;
-    switch (get->kind) {
-    case CLR_GET_U8: return *(const uint8_t *)at;
-    case CLR_GET_U16: return *(const uint16_t *)at;
-    case CLR_GET_U32: return *(const uint32_t *)at;
-    case CLR_GET_I8: return *(const int8_t *)at;
-    case CLR_GET_I16: return *(const int16_t *)at;
-    case CLR_GET_I32: return *(const int32_t *)at;
-    default: return *(const int64_t *)at;
-    }
-}
-
 static bool is_null(const struct clr_get *get, int64_t number)
 {
     switch (get->null) {
@@ -60,7 +46,7 @@ static bool get_number(const struct clr_get *get, struct clr_cursor *cursor, con
         *number = (int64_t)get->number(cursor, row);
         return (uint64_t)*number != CLR_ABSENT;
     }
-    *number = member_number(get, row);
+    *number = clr_member_number(get, row);
     if (is_null(get, *number))
         return false;
     if (get->mask != 0)
@@ -80,7 +66,7 @@ static const char *get_text(const struct clr_get *get, struct clr_cursor *cursor
         text = *(const char *const *)(const void *)((const char *)row + get->offset);
         break;
     default:
-        place = (uint64_t)member_number(get, row);
+        place = (uint64_t)clr_member_number(get, row);
         return place < get->word_count ? get->words[place] : NULL;
     }
     return text && get->null == CLR_EMPTY_IS_NULL && !*text ? NULL : text;

@@ -105,6 +105,7 @@ struct clr_get {
     uint8_t type;    /* enum clr_sql_type */
     uint8_t kind;    /* enum clr_get_kind */
     uint8_t null;    /* enum clr_null */
+    bool is_plain;   /* a number that is given as it is */
     bool is_foreign; /* text that need not be valid UTF-8; is copied */
     uint32_t offset; /* of the member in the row */
     union {
@@ -150,7 +151,7 @@ struct clr_get {
 /* A member that is a number, or 0 and 1: as it is; NULL if CLR_ABSENT; NULL if that or 0 (what is not
  * there, or not known); NULL if below 0. */
 /* clang-format off */
-#define CLR_NUMBER(row, member) {CLR_NUMBER_GET(row, member)}
+#define CLR_NUMBER(row, member) {CLR_NUMBER_GET(row, member), .is_plain = true}
 #define CLR_PRESENT(row, member) {CLR_NUMBER_GET(row, member), .null = CLR_ABSENT_IS_NULL}
 #define CLR_NONZERO(row, member) {CLR_NUMBER_GET(row, member), .null = CLR_ZERO_IS_NULL}
 #define CLR_NONNEGATIVE(row, member) {CLR_NUMBER_GET(row, member), .null = CLR_NEGATIVE_IS_NULL}

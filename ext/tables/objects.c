@@ -117,16 +117,30 @@ enum object_column {
     OBJECT_COLUMNS
 };
 
+extern const struct clr_table clr_table_segments;
+
+struct object_cursor {
+    struct clr_cursor base;
+    struct stream stream;
+    const struct clr_lookup *names; /* shapes that are still to come, of one name */
+    size_t name_at, names_left;
+    const struct clr_shape *shapes;
+    struct clr_object object;
+    struct clr_header header; /* valid if HEADER_OF is the object's address */
+    uint64_t header_of;
+    struct clr_text text;
+};
+
 static const struct clr_column object_columns[] = {
     [OBJECT_ADDRESS] =
-        CLR_COLUMN("address", CLR_BY_TABLE(CLR_INTEGER),
+        CLR_COLUMN("address", CLR_NUMBER(object_cursor, object.address),
                    "Address of the object: that of its MethodTable word.", .flags = CLR_KEY),
-    [OBJECT_TYPE] =
-        CLR_COLUMN("type", CLR_BY_TABLE(CLR_INTEGER), "The type.", .refers_to = "types.address"),
+    [OBJECT_TYPE] = CLR_COLUMN("type", CLR_NUMBER(object_cursor, object.type), "The type.",
+                               .refers_to = "types.address"),
     [OBJECT_TYPE_NAME] =
         CLR_COLUMN("type_name", CLR_BY_TABLE(CLR_TEXT), "Name of the type; Free for free blocks."),
     [OBJECT_SIZE] =
-        CLR_COLUMN("size", CLR_BY_TABLE(CLR_INTEGER),
+        CLR_COLUMN("size", CLR_NUMBER(object_cursor, object.size),
                    "Bytes that it takes from its heap: header word included, rounded up."),
     [OBJECT_GENERATION] = CLR_COLUMN("generation", CLR_BY_TABLE(CLR_INTEGER),
                                      "0 to 2, 3 large objects, 4 pinned, 5 frozen."),
@@ -185,19 +199,6 @@ enum {
     OBJECTS_SCAN
 };
 
-extern const struct clr_table clr_table_segments;
-
-struct object_cursor {
-    struct clr_cursor base;
-    struct stream stream;
-    const struct clr_lookup *names; /* shapes that are still to come, of one name */
-    size_t name_at, names_left;
-    const struct clr_shape *shapes;
-    struct clr_object object;
-    struct clr_header header; /* valid if HEADER_OF is the object's address */
-    uint64_t header_of;
-    struct clr_text text;
-};
 
 static enum clr_status next_object(struct clr_cursor *base, struct clr_error *error)
 {
@@ -366,8 +367,6 @@ static enum clr_status object_column(struct clr_cursor *base, int column, sqlite
     const struct clr_shape *shape = &cursor->shapes[object->shape];
     const struct clr_segment *segment = &base->dump->gc->segments[object->segment];
     switch (column) {
-    case OBJECT_ADDRESS: clr_result_u64(context, object->address); break;
-    case OBJECT_TYPE: clr_result_u64(context, object->type); break;
     case OBJECT_TYPE_NAME: {
         const char *name = clr_shape_name(base->dump, object->shape);
         if (!name)
@@ -375,7 +374,6 @@ static enum clr_status object_column(struct clr_cursor *base, int column, sqlite
         clr_result_static(context, name);
         break;
     }
-    case OBJECT_SIZE: clr_result_u64(context, object->size); break;
     case OBJECT_GENERATION: {
         int generation = clr_segment_generation(segment, object->address);
         if (generation >= 0)

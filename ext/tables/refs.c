@@ -22,15 +22,23 @@ enum ref_column {
     REF_COLUMNS
 };
 
+struct ref_cursor {
+    struct clr_cursor base;
+    enum { ROWS_OF_SCAN, ROWS_OF_LINKS, ONE_ROW } rows;
+    struct clr_ref_scan scan;
+    struct clr_link_scan links;
+    struct clr_ref ref;
+};
+
 static const struct clr_column ref_columns[] = {
-    [REF_ADDRESS] = CLR_COLUMN("address", CLR_BY_TABLE(CLR_INTEGER),
+    [REF_ADDRESS] = CLR_COLUMN("address", CLR_NUMBER(ref_cursor, ref.address),
                                "Address of the slot; of a dependent edge the handle's secondary "
                                "slot, of a loader_allocator edge the source's own.",
                                .flags = CLR_KEY),
-    [REF_SOURCE] = CLR_COLUMN("source", CLR_BY_TABLE(CLR_INTEGER), "The object that refers.",
-                              .refers_to = "objects.address"),
+    [REF_SOURCE] = CLR_COLUMN("source", CLR_NUMBER(ref_cursor, ref.source),
+                              "The object that refers.", .refers_to = "objects.address"),
     [REF_TARGET] =
-        CLR_COLUMN("target", CLR_BY_TABLE(CLR_INTEGER),
+        CLR_COLUMN("target", CLR_NUMBER(ref_cursor, ref.target),
                    "The object referred to; looking it up builds the reverse graph once.",
                    .refers_to = "objects.address"),
     [REF_OFFSET] = CLR_COLUMN("offset", CLR_BY_TABLE(CLR_INTEGER),
@@ -48,14 +56,6 @@ static const struct clr_column ref_columns[] = {
 };
 
 enum { REFS_BY_ADDRESS, REFS_BY_SOURCE, REFS_BY_TARGET, REFS_SCAN };
-
-struct ref_cursor {
-    struct clr_cursor base;
-    enum { ROWS_OF_SCAN, ROWS_OF_LINKS, ONE_ROW } rows;
-    struct clr_ref_scan scan;
-    struct clr_link_scan links;
-    struct clr_ref ref;
-};
 
 static void report_invalid(void *context, uint64_t slot, uint64_t value)
 {
@@ -131,9 +131,6 @@ static enum clr_status ref_column(struct clr_cursor *base, int column, sqlite3_c
     bool in_object = ref->kind == CLR_REF_MEMBER || ref->kind == CLR_REF_ELEMENT;
     const char *text;
     switch (column) {
-    case REF_ADDRESS: clr_result_u64(context, ref->address); break;
-    case REF_SOURCE: clr_result_u64(context, ref->source); break;
-    case REF_TARGET: clr_result_u64(context, ref->target); break;
     case REF_OFFSET:
         if (in_object)
             clr_result_u64(context, ref->offset);
