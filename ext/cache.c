@@ -3,8 +3,6 @@
  */
 #include "cache.h"
 
-#include "list.h"
-
 #include <stdlib.h>
 #include <string.h>
 
@@ -29,7 +27,7 @@ void clr_cache_destroy(void *data)
     };
     for (size_t i = 0; i < sizeof indexes / sizeof indexes[0]; i++)
         clr_lookup_deinit(indexes[i]);
-    clr_indexes_destroy(cache->indexes);
+    clr_list_indexes_destroy(cache->indexes);
     while (cache->kept) {
         struct clr_kept_state *kept = cache->kept;
         cache->kept = kept->next;

@@ -15,7 +15,7 @@
 #include "runtime/types.h"
 
 struct clr_cache {
-    struct clr_index *indexes; /* of lists, by the driver */
+    struct clr_list_index *indexes; /* of lists, by the driver */
     struct clr_kept_state *kept;
     struct clr_lookup type_names, type_modules, type_parents, supertypes; /* rows: clr_heap_types */
     struct clr_lookup shape_types, shape_names; /* rows: clr_heap_shapes */

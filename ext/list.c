@@ -189,23 +189,8 @@ static uint64_t listed_key(const struct clr_list *list, const void *rows, size_t
 
 /* --- Indexes ---------------------------------------------------------------------------------- */
 
-static void destroy_index(struct clr_index *index)
-{
-    clr_lookup_deinit(&index->lookup);
-    clr_free(index);
-}
-
-void clr_indexes_destroy(struct clr_index *first)
-{
-    while (first) {
-        struct clr_index *next = first->next;
-        destroy_index(first);
-        first = next;
-    }
-}
-
 /* Where the indexes are kept; NULL: no memory. */
-static struct clr_index **kept_indexes(struct clr_cursor *cursor)
+static struct clr_list_index **kept_indexes(struct clr_cursor *cursor)
 {
     struct clr_cache *cache;
     if (!cursor->dump)
@@ -213,7 +198,7 @@ static struct clr_index **kept_indexes(struct clr_cursor *cursor)
     return clr_cache(cursor->dump, &cache, NULL) == CLR_OK ? &cache->indexes : NULL;
 }
 
-static void release(struct clr_index **index)
+static void release(struct clr_list_index **index)
 {
     if (*index)
         (*index)->users--;
@@ -222,17 +207,17 @@ static void release(struct clr_index **index)
 
 /* The index of a column that holds all rows of the list. One that a shorter list left behind goes when no
  * cursor reads it. */
-static struct clr_index *find_index(struct clr_index **first, const struct clr_table *table,
-                                    int column, size_t count)
+static struct clr_list_index *find_index(struct clr_list_index **first,
+                                         const struct clr_table *table, int column, size_t count)
 {
-    for (struct clr_index **at = first; *at;) {
-        struct clr_index *index = *at;
+    for (struct clr_list_index **at = first; *at;) {
+        struct clr_list_index *index = *at;
         if (index->table == table && index->column == column) {
             if (index->list_count == count)
                 return index;
             if (index->users == 0) {
                 *at = index->next;
-                destroy_index(index);
+                clr_list_index_destroy(index);
                 continue;
             }
         }
@@ -289,12 +274,12 @@ static enum clr_status fill_column(const struct clr_table *table, int column,
 
 /* Takes the index of COLUMN into *TAKEN, and makes it if it is not there. */
 static enum clr_status take_index(const struct clr_table *table, int column,
-                                  struct clr_cursor *cursor, struct clr_index **taken,
+                                  struct clr_cursor *cursor, struct clr_list_index **taken,
                                   struct clr_error *error)
 {
     size_t count;
     const void *rows = list_rows(&table->list, cursor->dump, &count);
-    struct clr_index **first = kept_indexes(cursor), *index;
+    struct clr_list_index **first = kept_indexes(cursor), *index;
     if (!first)
         return no_memory(error);
     if (*taken && (*taken)->table == table && (*taken)->column == column &&
@@ -308,12 +293,12 @@ static enum clr_status take_index(const struct clr_table *table, int column,
                             table->name, count);
         if (!(index = clr_alloc(1, sizeof *index)))
             return no_memory(error);
-        *index = (struct clr_index){.table = table, .column = column, .list_count = count};
+        *index = (struct clr_list_index){.table = table, .column = column, .list_count = count};
         enum clr_status status =
             column == NO_COLUMN ? fill_order(table, cursor, rows, count, &index->lookup, error)
                                 : fill_column(table, column, cursor, count, &index->lookup, error);
         if (status != CLR_OK) {
-            destroy_index(index);
+            clr_list_index_destroy(index);
             return status;
         }
         clr_lookup_sort(&index->lookup);

@@ -7,18 +7,6 @@
 #include "driver.h"
 #include "lookup.h"
 
-/* An index of a list, made on first use and kept with the dump, or with the session if the table needs
- * none. Rows are numbers in the order of the key; of the order itself they are numbers in the list. */
-struct clr_index {
-    const struct clr_table *table;
-    int column; /* NO_COLUMN: the order of the key */
-    struct clr_lookup lookup;
-    size_t list_count; /* rows of the list when it was made: a list may grow */
-    unsigned users;    /* cursors that read it */
-    struct clr_index *next;
-};
-void clr_indexes_destroy(struct clr_index *first);
-
 static inline bool clr_is_list(const struct clr_table *table)
 {
     return table->list.rows != 0;

@@ -63,3 +63,18 @@ uint64_t clr_text_key(const char *text, size_t length)
 {
     return clr_hash_bytes(CLR_FNV_START, text, length);
 }
+
+void clr_list_index_destroy(struct clr_list_index *index)
+{
+    clr_lookup_deinit(&index->lookup);
+    clr_free(index);
+}
+
+void clr_list_indexes_destroy(struct clr_list_index *first)
+{
+    while (first) {
+        struct clr_list_index *next = first->next;
+        clr_list_index_destroy(first);
+        first = next;
+    }
+}

@@ -25,7 +25,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "list.h"
+#include "lookup.h"
 
 enum { DEFAULT_THREADS = 8, PROGRESS_NANOSECONDS = 500000000 };
 
@@ -40,7 +40,7 @@ struct clr_session {
     int64_t next_number;
     unsigned processors;
     struct clr_progress progress; /* for work on no dump, or one that is being opened */
-    struct clr_index *indexes;
+    struct clr_list_index *indexes;
 };
 
 static void report(struct clr_progress *progress, const char *what, uint64_t done, uint64_t total)
@@ -140,7 +140,7 @@ void clr_session_release(void *context)
     for (size_t i = 0; i < session->count; i++)
         destroy_open(session->dumps[i]);
     clr_free(session->dumps);
-    clr_indexes_destroy(session->indexes);
+    clr_list_indexes_destroy(session->indexes);
     clr_free(session);
 }
 
@@ -149,7 +149,7 @@ sqlite3 *clr_session_db(struct clr_session *session)
     return session->db;
 }
 
-struct clr_index **clr_session_indexes(struct clr_session *session)
+struct clr_list_index **clr_session_indexes(struct clr_session *session)
 {
     return &session->indexes;
 }

@@ -69,7 +69,7 @@ void clr_session_names(const struct clr_session *session, char *text, size_t siz
 
 sqlite3 *clr_session_db(struct clr_session *session);
 /* Indexes of tables that need no dump (list.h). */
-struct clr_index **clr_session_indexes(struct clr_session *session);
+struct clr_list_index **clr_session_indexes(struct clr_session *session);
 
 /* The job for work on DUMP, which is one of the session's, or NULL: default options. It lives as
  * long as the dump is open; clr_session_job_end stands after every call that was given it, since no

@@ -298,7 +298,7 @@ static inline int64_t clr_equal_int(const struct clr_query *query, int key)
 
 /* --- Tables ----------------------------------------------------------------------------------- */
 
-struct clr_index;
+struct clr_list_index;
 
 struct clr_cursor { /* the base of every cursor: first member of a table's own struct */
     sqlite3_vtab_cursor base;
@@ -313,10 +313,11 @@ struct clr_cursor { /* the base of every cursor: first member of a table's own s
     bool descending;
     sqlite3_value *arg[CLR_PATH_KEYS]; /* values of CLR_ARG columns, by column; NULL: not given */
     /* The driver's own. Everything after this struct is zero when start() is called. */
-    struct clr_text text;            /* of CLR_GET_TEXT, used again for every row */
-    struct clr_index *order, *found; /* of a list that is not sorted; of the path. NULL: none */
-    int64_t at, left;                /* entries of FOUND, or rows, that are still to come */
-    void *read;                      /* room for a row that is read */
+    struct clr_text text; /* of CLR_GET_TEXT, used again for every row */
+    struct clr_list_index *order,
+        *found;       /* of a list that is not sorted; of the path. NULL: none */
+    int64_t at, left; /* entries of FOUND, or rows, that are still to come */
+    void *read;       /* room for a row that is read */
     bool started;
     struct clr_open_dump *open;
     sqlite3_value *given; /* path of an eponymous table */

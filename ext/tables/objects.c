@@ -199,7 +199,6 @@ enum {
     OBJECTS_SCAN
 };
 
-
 static enum clr_status next_object(struct clr_cursor *base, struct clr_error *error)
 {
     struct object_cursor *cursor = (struct object_cursor *)base;

@@ -252,7 +252,7 @@ CLR_WORD_FUNCTION(thing_label)
     CLR_COLUMN("team", CLR_NUMBER_BY(thing_team), "Team or NULL.", .found = 20),                   \
         CLR_COLUMN("label", CLR_STATIC_TEXT(thing, label), "Label or NULL.", .found = 20),         \
         CLR_COLUMN("word", CLR_WORD_BY(thing_label), "The same.", .found = 20),                    \
-        CLR_COLUMN("title", CLR_NONEMPTY_TEXT_BY(thing_title), "Another text.", .found = 20),               \
+        CLR_COLUMN("title", CLR_NONEMPTY_TEXT_BY(thing_title), "Another text.", .found = 20),      \
         CLR_COLUMN("copied", CLR_NONEMPTY_TEXT(thing, label), "Label, but ''.", .found = 20),      \
         CLR_COLUMN("has_team", CLR_NUMBER(thing, has_team), "1: has a team.", .found = 20)
 
@@ -675,6 +675,12 @@ START_TEST(plans_use_the_paths)
     check_plan("SELECT * FROM things WHERE label = 'a' COLLATE NOCASE", ":scan");
     check_plan("SELECT * FROM things WHERE id = 1 OR team = 2", "MULTI-INDEX OR");
     check_plan("SELECT * FROM array_rows WHERE id BETWEEN 1 AND 5 ORDER BY id DESC", ":id..");
+    check_plan("SELECT * FROM mixed WHERE id = 5", ":id=");
+    check_plan("SELECT * FROM mixed WHERE team = 3 ORDER BY id DESC", ":team=");
+    check_plan("SELECT * FROM mixed WHERE title = '<a>' ORDER BY id", ":title=");
+    check_plan("SELECT * FROM mixed WHERE id > 5 ORDER BY id", ":id..");
+    check_plan("SELECT * FROM numbers WHERE label = 'a' COLLATE NOCASE", ":scan");
+    check_plan("SELECT * FROM keyless WHERE label = 'a' ORDER BY number", "TEMP B-TREE");
     check_plan("SELECT * FROM things ORDER BY id, team", "TEMP B-TREE");
     check_plan("SELECT * FROM parts JOIN things ON owner = team", "SCAN things");
     check_plan("SELECT * FROM things JOIN parts ON owner = team", "SCAN things");
@@ -712,6 +718,88 @@ START_TEST(declarations_become_tables)
     ck_assert_str_eq(clr_column_access(&parts_table, 0), "= required");
     ck_assert_str_eq(clr_column_access(&span_table, 0), "argument");
     ck_assert_str_eq(clr_column_access(&span_table, 1), "optional argument");
+}
+END_TEST
+
+/* A list that grows, as rows are read or between two queries: a cursor goes on along the rows that there
+ * were, and the next query finds them all by every path. */
+START_TEST(lists_may_grow)
+{
+    sqlite3_stmt *statement = NULL;
+    char all[40];
+    mixed_count = 100;
+    check_text("SELECT count(*) > 3 FROM mixed WHERE label = 'a'", "1\n");
+    ck_assert_int_eq(sqlite3_prepare_v2(db, "SELECT id FROM mixed WHERE has_team = 1 ORDER BY id",
+                                        -1, &statement, NULL),
+                     SQLITE_OK);
+    int rows = 0;
+    int64_t last = INT64_MIN;
+    while (sqlite3_step(statement) == SQLITE_ROW) {
+        ck_assert(rows == 0 || sqlite3_column_int64(statement, 0) > last);
+        last = sqlite3_column_int64(statement, 0);
+        if (++rows == 10) {
+            mixed_count = THINGS;
+            check_text(
+                "SELECT count(*) = (SELECT count(*) FROM array_rows WHERE label = 'a' AND id % 5 "
+                "<> 1) FROM mixed WHERE label = 'a'",
+                "1\n");
+        }
+    }
+    ck_assert_int_eq(sqlite3_finalize(statement), SQLITE_OK);
+    ck_assert_int_gt(rows, 50);
+    ck_assert_int_lt(rows, 100);
+    snprintf(all, sizeof all, "%d\n", THINGS);
+    check_text("SELECT count(*) + (SELECT count(*) FROM array_rows WHERE id % 5 = 1) FROM mixed",
+               all);
+    check_text(
+        "SELECT id FROM mixed EXCEPT SELECT id FROM mixed WHERE id IN (SELECT id FROM mixed) "
+        "AND team IS team",
+        "");
+}
+END_TEST
+
+/* An index of a list that is read is made once; by the key one row is read, and no list. */
+START_TEST(rows_are_read_on_demand)
+{
+    read_count = find_count = 0;
+    check_text("SELECT team, label FROM read_rows WHERE id = 5", "2| 'abc'\n");
+    check_text("SELECT count(*) FROM read_rows WHERE id = 6", "0\n");
+    ck_assert_int_eq(read_count, 0);
+    ck_assert_int_eq(find_count, 2);
+    check_text("SELECT count(*) FROM read_rows WHERE label = 'abc'", "17\n");
+    ck_assert_int_eq(read_count, THINGS + 17);
+    check_text("SELECT count(*) FROM read_rows WHERE label = 'abc'", "17\n");
+    ck_assert_int_eq(read_count, THINGS + 34);
+}
+END_TEST
+
+/* Addresses as hosts and people write them; see plan.c. */
+START_TEST(operands_are_read_alike)
+{
+    check_text("SELECT count(*) FROM span(3.0, '0x5')", "3\n");
+    check_text("SELECT count(*) FROM span(' 3', '5.0')", "3\n");
+    check_text("SELECT count(*) FROM span('0x3', 5)", "3\n");
+    check_text("SELECT count(*) FROM span('0xFFFFFFFFFFFFFFFE', 0)", "3\n");
+    check_contains("SELECT count(*) FROM span('0x', 5)", "no whole number");
+    check_contains("SELECT count(*) FROM span('0x10000000000000000', 5)", "no whole number");
+    check_contains("SELECT count(*) FROM span(3 || char(0), 5)", "no whole number");
+    check_text(
+        "SELECT count(*) = (SELECT sum(team = 3) FROM array_rows WHERE id % 5 <> 1) FROM mixed "
+        "WHERE team = 3.0",
+        "1\n");
+    check_text(
+        "SELECT count(*) = (SELECT sum(team = 3) FROM array_rows WHERE id % 5 <> 1) FROM mixed "
+        "WHERE team = '3'",
+        "1\n");
+    check_text("SELECT count(*) FROM mixed WHERE team = 'abc' OR team = '0xg'", "0\n");
+    check_contains("SELECT count(*) FROM mixed WHERE team = '0x3'", "mixed.team is a number");
+    check_contains("SELECT count(*) FROM mixed WHERE id <= ' 0X3 '", "mixed.id is a number");
+    check_contains("SELECT count(*) FROM mixed WHERE rowid = '0x3'", "mixed.id is a number");
+    check_contains("SELECT count(*) FROM things AS t JOIN mixed ON mixed.id = '0x' || t.team",
+                   "mixed.id is a number");
+    check_contains("SELECT count(*) FROM keyless WHERE number = '0x3'",
+                   "keyless.a column is a number");
+    check_text("SELECT count(*) FROM mixed WHERE label = '0x3'", "0\n");
 }
 END_TEST
 
@@ -862,15 +950,18 @@ START_TEST(every_allocation_may_fail)
     bool failed = true;
     for (uint64_t n = 1; failed; n++) {
         sqlite3 *other = NULL;
-        ck_assert_uint_lt(n, 200);
+        ck_assert_uint_lt(n, 400);
         uint64_t before = clr_alloc_live();
         clr_alloc_fail_at(n);
         int code = open_connection(&other);
-        char *got = code == SQLITE_OK
-                        ? pairs_text(other, "SELECT count(*) FROM things AS a JOIN things AS b ON "
-                                            "b.label = a.label JOIN span ON from_n = a.team "
-                                            "WHERE a.id = 5")
-                        : NULL;
+        char *got =
+            code == SQLITE_OK
+                ? pairs_text(other, "SELECT count(*) FROM things AS a JOIN things AS b ON "
+                                    "b.label = a.label JOIN span ON from_n = a.team "
+                                    "JOIN mixed AS m ON m.title = '<' || a.label || '>' JOIN "
+                                    "read_rows AS r ON r.word = m.label WHERE a.id = 5 AND "
+                                    "r.id < 2000")
+                : NULL;
         clr_alloc_fail_at(0);
         failed = code != SQLITE_OK || strstr(got, "error: ");
         if (failed)
@@ -894,6 +985,9 @@ int main(void)
     tcase_add_test(test, answers_are_those_of_an_ordinary_table);
     tcase_add_test(test, plans_use_the_paths);
     tcase_add_test(test, declarations_become_tables);
+    tcase_add_test(test, lists_may_grow);
+    tcase_add_test(test, rows_are_read_on_demand);
+    tcase_add_test(test, operands_are_read_alike);
     tcase_add_test(test, hidden_columns_are_read_by_name);
     tcase_add_test(test, arguments_come_back_as_they_were_given);
     tcase_add_test(test, required_values_are_not_lost_in_an_or);
