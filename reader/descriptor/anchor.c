@@ -173,10 +173,10 @@ static enum clr_outcome read_address(const struct clr_anchors *anchors, uint64_t
 }
 
 static enum clr_outcome compose_identifiers(const struct clr_anchors *anchors,
-                                            struct clr_value *value, const char **fault);
+                                            struct clr_described_value *value, const char **fault);
 
 enum clr_outcome clr_anchor_value(const struct clr_anchors *anchors, const clr_json *form,
-                                  struct clr_value *value, const char **fault)
+                                  struct clr_described_value *value, const char **fault)
 {
     const clr_json *via = clr_json_member(form, "via");
     const clr_json *read = clr_json_member(form, "read"), *i32 = clr_json_member(form, "i32");
@@ -220,7 +220,7 @@ enum clr_outcome clr_anchor_value(const struct clr_anchors *anchors, const clr_j
 
 /* Resolves a global of this supplement by name. */
 static enum clr_outcome resolve_global(const struct clr_anchors *anchors, const char *name,
-                                       struct clr_value *value, const char **fault)
+                                       struct clr_described_value *value, const char **fault)
 {
     const clr_json *json = clr_json_member(clr_json_member(anchors->root, "globals"), name);
     if (clr_json_kind(json) == CLR_JSON_ARRAY)
@@ -238,14 +238,14 @@ static enum clr_outcome resolve_global(const struct clr_anchors *anchors, const 
 static enum clr_outcome has_global(const struct clr_anchors *anchors, const char *name,
                                    const char **fault)
 {
-    struct clr_value value;
+    struct clr_described_value value;
     return resolve_global(anchors, name, &value, fault);
 }
 
 static enum clr_outcome has_field(const struct clr_anchors *anchors, const char *type,
                                   const char *field, const char **fault)
 {
-    struct clr_value value = {0};
+    struct clr_described_value value = {0};
     const clr_json *types = clr_json_member(anchors->root, "types");
     const clr_json *json = clr_json_member(clr_json_member(types, type), field);
     if (!json)
@@ -257,10 +257,10 @@ static enum clr_outcome has_field(const struct clr_anchors *anchors, const char 
 
 /* "server, regions, background, dynamic_heap", as the GC of .NET 11 says it of itself. */
 static enum clr_outcome compose_identifiers(const struct clr_anchors *anchors,
-                                            struct clr_value *value, const char **fault)
+                                            struct clr_described_value *value, const char **fault)
 {
     enum { WORKSTATION = 1, SERVER = 2 }; /* of the runtime's variable g_heap_type */
-    struct clr_value variable;
+    struct clr_described_value variable;
     uint32_t kind;
     char text[80];
     enum clr_outcome outcome = resolve_global(anchors, "GCHeapType", &variable, fault);
@@ -282,7 +282,7 @@ static enum clr_outcome compose_identifiers(const struct clr_anchors *anchors,
     strcat(text, start == CLR_VALUE_OK ? ", segments" : ", regions");
     strcat(text, marks == CLR_VALUE_OK ? ", background" : "");
     strcat(text, kind == SERVER && adapts == CLR_VALUE_OK ? ", dynamic_heap" : "");
-    value->text = clr_keep_text(anchors->d, text, strlen(text));
+    value->text = clr_arena_text(&anchors->d->texts, text, strlen(text));
     return value->text ? CLR_VALUE_OK : CLR_VALUE_NOMEM;
 }
 
@@ -307,7 +307,7 @@ static bool bounds_of(const struct clr_anchors *anchors, const clr_json *json, u
                       uint64_t *high, bool *readable)
 {
     const char *text = clr_json_text(json, NULL), *fault;
-    struct clr_value value;
+    struct clr_described_value value;
     *readable = true;
     if (text && text[0] == '*') {
         if (resolve_global(anchors, text + 1, &value, &fault) != CLR_VALUE_OK)
@@ -442,7 +442,7 @@ static enum clr_status via_anchor(const struct clr_anchors *anchors, const clr_j
                                   struct clr_error *error)
 {
     const struct clr_anchor *base = anchor_named(anchors, clr_json_member(form, "via"));
-    struct clr_value value = {0};
+    struct clr_described_value value = {0};
     const char *fault = "";
     bool find = false;
     clr_json_bool(clr_json_member(form, "find"), &find);
@@ -528,7 +528,7 @@ enum clr_status clr_anchors_check(const struct clr_anchors *anchors, struct clr_
 {
     struct clr_parse parse = {.d = anchors->d, .anchors = anchors};
     struct clr_entry_walk walk = {.list = clr_json_member(anchors->root, "globals")};
-    struct clr_value value;
+    struct clr_described_value value;
     enum clr_outcome outcome;
     const char *name, *fault = "";
     while (clr_entry_next(&parse, &walk, &name, &value, &outcome, &fault)) {
@@ -548,7 +548,7 @@ enum clr_status clr_anchors_probe(struct clr_anchors *anchors, struct clr_error 
     void *iterator = NULL;
     while (list && clr_json_next(list, &iterator, &name, &form)) {
         struct clr_error reason = {0};
-        struct clr_value value;
+        struct clr_described_value value;
         enum clr_outcome outcome = resolve_global(anchors, name, &value, &fault);
         if (outcome == CLR_VALUE_ABSENT)
             continue;

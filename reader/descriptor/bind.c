@@ -15,33 +15,33 @@
 
 size_t clr_descriptor_parts(const struct clr_descriptor *d, const struct clr_part **rows)
 {
-    *rows = d->parts;
-    return d->part_count;
+    *rows = d->parts.items;
+    return d->parts.count;
 }
 
 size_t clr_descriptor_contracts(const struct clr_descriptor *d, const struct clr_contract **rows)
 {
-    *rows = d->contracts;
-    return d->contract_count;
+    *rows = d->contracts.items;
+    return d->contracts.count;
 }
 
 size_t clr_descriptor_globals(const struct clr_descriptor *d, const struct clr_global **rows)
 {
-    *rows = d->globals;
-    return d->global_count;
+    *rows = d->globals.items;
+    return d->globals.count;
 }
 
 size_t clr_descriptor_types(const struct clr_descriptor *d, const struct clr_described_type **rows)
 {
-    *rows = d->types;
-    return d->type_count;
+    *rows = d->types.items;
+    return d->types.count;
 }
 
 size_t clr_descriptor_fields(const struct clr_descriptor *d,
                              const struct clr_described_field **rows)
 {
-    *rows = d->fields;
-    return d->field_count;
+    *rows = d->fields.items;
+    return d->fields.count;
 }
 
 static const char *name_at(const void *rows, size_t offset)
@@ -69,13 +69,13 @@ _Static_assert(offsetof(struct clr_described_field, name) == 0, "find reads the 
 const char *clr_descriptor_contract(const struct clr_descriptor *d, const char *name)
 {
     const struct clr_contract *row =
-        find(d->contracts, d->contract_count, sizeof *d->contracts, name);
+        find(d->contracts.items, d->contracts.count, sizeof *d->contracts.items, name);
     return row ? row->version : NULL;
 }
 
 const struct clr_global *clr_descriptor_global(const struct clr_descriptor *d, const char *name)
 {
-    return find(d->globals, d->global_count, sizeof *d->globals, name);
+    return find(d->globals.items, d->globals.count, sizeof *d->globals.items, name);
 }
 
 const char *clr_descriptor_text(const struct clr_descriptor *d, const char *name)
@@ -86,14 +86,15 @@ const char *clr_descriptor_text(const struct clr_descriptor *d, const char *name
 
 static const struct clr_described_type *find_type(const struct clr_descriptor *d, const char *name)
 {
-    return find(d->types, d->type_count, sizeof *d->types, name);
+    return find(d->types.items, d->types.count, sizeof *d->types.items, name);
 }
 
 static const struct clr_described_field *find_field(const struct clr_descriptor *d,
                                                     const char *type, const char *name)
 {
     const struct clr_described_type *row = find_type(d, type);
-    return row ? find(d->fields + row->first_field, row->field_count, sizeof *d->fields, name)
+    return row ? find(d->fields.items + row->first_field, row->field_count, sizeof *d->fields.items,
+                      name)
                : NULL;
 }
 

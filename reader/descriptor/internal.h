@@ -9,6 +9,8 @@
 #ifndef CLR_DESCRIPTOR_INTERNAL_H
 #define CLR_DESCRIPTOR_INTERNAL_H
 
+#include "base/arena.h"
+#include "base/array.h"
 #include "base/json.h"
 #include "descriptor/descriptor.h"
 
@@ -30,17 +32,13 @@ struct clr_descriptor {
     unsigned tries;   /* structures read so far, against CLR_DESCRIPTOR_TRIES_MAX */
     size_t text_read; /* bytes of JSON read so far, against CLR_DESCRIPTOR_JSON_SUM */
 
-    struct clr_part *parts;
-    struct clr_contract *contracts;
-    struct clr_global *globals;
-    struct clr_described_type *types;
-    struct clr_described_field *fields;
-    clr_json **documents; /* whose texts the rows borrow */
-    char **texts;         /* texts of our own making */
-    size_t part_count, contract_count, global_count, type_count, field_count;
-    size_t document_count, text_count;
-    size_t part_room, contract_room, global_room, type_room, field_room;
-    size_t document_room, text_room;
+    CLR_ARRAY(struct clr_part) parts;
+    CLR_ARRAY(struct clr_contract) contracts;
+    CLR_ARRAY(struct clr_global) globals;
+    CLR_ARRAY(struct clr_described_type) types;
+    CLR_ARRAY(struct clr_described_field) fields;
+    CLR_ARRAY(clr_json *) documents; /* whose texts the rows borrow */
+    struct clr_arena texts;          /* of our own making */
 };
 
 /* --- locate.c ------------------------------------------------------------------------------- */
@@ -83,7 +81,7 @@ struct clr_parse {
     const struct clr_anchors *anchors;     /* NULL for the target's own */
 };
 
-struct clr_value {
+struct clr_described_value {
     bool indirect;    /* number is a slot's word, the address of a variable */
     uint64_t number;  /* CLR_ABSENT: none */
     const char *text; /* NULL: none */
@@ -106,7 +104,8 @@ struct clr_entry_walk {
 };
 /* The next entry; *FAULT is static text if the outcome is CLR_VALUE_FAULT. */
 bool clr_entry_next(const struct clr_parse *parse, struct clr_entry_walk *walk, const char **name,
-                    struct clr_value *value, enum clr_outcome *outcome, const char **fault);
+                    struct clr_described_value *value, enum clr_outcome *outcome,
+                    const char **fault);
 
 /* Adds types, globals and contracts of ROOT to the gathered rows. */
 enum clr_status clr_parse_rows(const struct clr_parse *parse, const clr_json *root,
@@ -116,12 +115,10 @@ enum clr_status clr_parse_rows(const struct clr_parse *parse, const clr_json *ro
 enum clr_status clr_part_add(struct clr_descriptor *d, const struct clr_part *part,
                              const char *text, size_t length, clr_json *root,
                              struct clr_error *error);
-/* Keeps a copy of TEXT as long as D lives; NULL: no memory. */
-const char *clr_keep_text(struct clr_descriptor *d, const char *text, size_t length);
 
 /* --- merge.c -------------------------------------------------------------------------------- */
 
-/* Settles precedence and sorts; nothing may be gathered afterwards. */
+/* Applies precedence and sorts; nothing may be gathered afterwards. */
 enum clr_status clr_merge(struct clr_descriptor *d, struct clr_error *error);
 
 /* --- supplement.c --------------------------------------------------------------------------- */
@@ -173,6 +170,6 @@ enum clr_status clr_anchors_probe(struct clr_anchors *anchors, struct clr_error 
 
 /* A value that is an object: what it leads to in this process. */
 enum clr_outcome clr_anchor_value(const struct clr_anchors *anchors, const clr_json *form,
-                                  struct clr_value *value, const char **fault);
+                                  struct clr_described_value *value, const char **fault);
 
 #endif

@@ -57,67 +57,47 @@ static bool is_conflict(struct clr_descriptor *d, const char *table, const char 
                         const char *name, uint32_t first, uint32_t later)
 {
     if (first == later) {
-        clr_problem(d->problems, CLR_WARNING, table, d->parts[later].address, 0,
+        clr_problem(d->problems, CLR_WARNING, table, d->parts.items[later].address, 0,
                     "%s %s stands twice in descriptor '%s': the first is used", what, name,
-                    d->parts[later].name);
+                    d->parts.items[later].name);
         return true;
     }
     if (first >= d->own_parts || later >= d->own_parts)
         return false;
-    clr_problem(d->problems, CLR_WARNING, table, d->parts[later].address, 0,
+    clr_problem(d->problems, CLR_WARNING, table, d->parts.items[later].address, 0,
                 "%s %s is described by '%s' and by '%s': the first is used", what, name,
-                d->parts[first].name, d->parts[later].name);
+                d->parts.items[first].name, d->parts.items[later].name);
     return true;
 }
 
-static enum clr_status merge_globals(struct clr_descriptor *d, struct clr_error *error)
+/* Sorts *COUNT rows of SIZE bytes, whose first member is a name and which have their part at
+ * PART_AT, and keeps the first of each name. */
+static enum clr_status merge_rows(struct clr_descriptor *d, void *rows, size_t *count, size_t size,
+                                  size_t part_at, const char *table, const char *what,
+                                  struct clr_error *error)
 {
     size_t kept = 0;
-    struct named *sorted = sort_names(d->globals, d->global_count, sizeof *d->globals,
-                                      offsetof(struct clr_global, name));
-    struct clr_global *merged = clr_alloc(d->global_count, sizeof *merged);
-    for (size_t i = 0; sorted && merged && i < d->global_count; i++) {
-        const struct clr_global *row = &d->globals[sorted[i].row];
-        if (kept > 0 && strcmp(merged[kept - 1].name, row->name) == 0)
-            is_conflict(d, "globals", "global", row->name, merged[kept - 1].part, row->part);
-        else
-            merged[kept++] = *row;
-    }
+    struct named *sorted = sort_names(rows, *count, size, 0);
+    char *merged = clr_alloc(*count, size);
     bool done = sorted && merged;
+    for (size_t i = 0; done && i < *count; i++) {
+        const char *row = (const char *)rows + sorted[i].row * size;
+        uint32_t first, later;
+        if (i > 0 && strcmp(sorted[i - 1].name, sorted[i].name) == 0) {
+            memcpy(&first, merged + (kept - 1) * size + part_at, sizeof first);
+            memcpy(&later, row + part_at, sizeof later);
+            is_conflict(d, table, what, sorted[i].name, first, later);
+        } else {
+            memcpy(merged + kept++ * size, row, size);
+        }
+    }
+    if (done && kept > 0) {
+        memcpy(rows, merged, kept * size);
+        *count = kept;
+    }
     clr_free(sorted);
-    if (!done) {
-        clr_free(merged);
-        return clr_no_memory(error);
-    }
-    clr_free(d->globals);
-    d->globals = merged;
-    d->global_count = kept;
-    return CLR_OK;
-}
-
-static enum clr_status merge_contracts(struct clr_descriptor *d, struct clr_error *error)
-{
-    size_t kept = 0;
-    struct named *sorted = sort_names(d->contracts, d->contract_count, sizeof *d->contracts,
-                                      offsetof(struct clr_contract, name));
-    struct clr_contract *merged = clr_alloc(d->contract_count, sizeof *merged);
-    for (size_t i = 0; sorted && merged && i < d->contract_count; i++) {
-        const struct clr_contract *row = &d->contracts[sorted[i].row];
-        if (kept > 0 && strcmp(merged[kept - 1].name, row->name) == 0)
-            is_conflict(d, "contracts", "contract", row->name, merged[kept - 1].part, row->part);
-        else
-            merged[kept++] = *row;
-    }
-    bool done = sorted && merged;
-    clr_free(sorted);
-    if (!done) {
-        clr_free(merged);
-        return clr_no_memory(error);
-    }
-    clr_free(d->contracts);
-    d->contracts = merged;
-    d->contract_count = kept;
-    return CLR_OK;
+    clr_free(merged);
+    return done ? CLR_OK : clr_no_memory(error);
 }
 
 /* Types and fields under way into new arrays. */
@@ -129,7 +109,7 @@ struct type_merge {
 };
 
 /* The fields gathered for the last type, sorted, each name once. */
-static bool settle_fields(struct type_merge *m)
+static bool finish_fields(struct type_merge *m)
 {
     struct clr_described_type *type = &m->types[m->type_count - 1];
     struct named *sorted = sort_names(m->gathered, m->gathered_count, sizeof *m->gathered,
@@ -167,28 +147,28 @@ static void gather_type(struct type_merge *m, const struct clr_described_type *r
         m->types[m->type_count++] = *row;
     }
     for (uint32_t i = 0; i < row->field_count; i++)
-        m->gathered[m->gathered_count++] = m->d->fields[row->first_field + i];
+        m->gathered[m->gathered_count++] = m->d->fields.items[row->first_field + i];
 }
 
 static bool merge_sorted_types(struct type_merge *m, const struct named *sorted)
 {
-    for (size_t i = 0; i < m->d->type_count; i++) {
-        if (i > 0 && strcmp(sorted[i].name, sorted[i - 1].name) != 0 && !settle_fields(m))
+    for (size_t i = 0; i < m->d->types.count; i++) {
+        if (i > 0 && strcmp(sorted[i].name, sorted[i - 1].name) != 0 && !finish_fields(m))
             return false;
-        gather_type(m, &m->d->types[sorted[i].row]);
+        gather_type(m, &m->d->types.items[sorted[i].row]);
     }
-    return m->d->type_count == 0 || settle_fields(m);
+    return m->d->types.count == 0 || finish_fields(m);
 }
 
 static enum clr_status merge_types(struct clr_descriptor *d, struct clr_error *error)
 {
-    struct named *sorted = sort_names(d->types, d->type_count, sizeof *d->types,
+    struct named *sorted = sort_names(d->types.items, d->types.count, sizeof *d->types.items,
                                       offsetof(struct clr_described_type, name));
     struct type_merge m = {
         .d = d,
-        .types = clr_alloc(d->type_count, sizeof *m.types),
-        .fields = clr_alloc(d->field_count, sizeof *m.fields),
-        .gathered = clr_alloc(d->field_count, sizeof *m.gathered),
+        .types = clr_alloc(d->types.count, sizeof *m.types),
+        .fields = clr_alloc(d->fields.count, sizeof *m.fields),
+        .gathered = clr_alloc(d->fields.count, sizeof *m.gathered),
     };
     bool done = sorted && m.types && m.fields && m.gathered && merge_sorted_types(&m, sorted);
     clr_free(sorted);
@@ -198,20 +178,22 @@ static enum clr_status merge_types(struct clr_descriptor *d, struct clr_error *e
         clr_free(m.fields);
         return clr_no_memory(error);
     }
-    clr_free(d->types);
-    clr_free(d->fields);
-    d->types = m.types;
-    d->fields = m.fields;
-    d->type_count = m.type_count;
-    d->field_count = m.field_count;
+    clr_free(d->types.items);
+    clr_free(d->fields.items);
+    d->types.items = m.types;
+    d->fields.items = m.fields;
+    d->types.count = m.type_count;
+    d->fields.count = m.field_count;
     return CLR_OK;
 }
 
 enum clr_status clr_merge(struct clr_descriptor *d, struct clr_error *error)
 {
     CLR_TRY(merge_types(d, error));
-    CLR_TRY(merge_globals(d, error));
-    return merge_contracts(d, error);
+    CLR_TRY(merge_rows(d, d->globals.items, &d->globals.count, sizeof *d->globals.items,
+                       offsetof(struct clr_global, part), "globals", "global", error));
+    return merge_rows(d, d->contracts.items, &d->contracts.count, sizeof *d->contracts.items,
+                      offsetof(struct clr_contract, part), "contracts", "contract", error);
 }
 
 /* --- the target's own ------------------------------------------------------------------------ */
@@ -223,18 +205,18 @@ struct mark {
 
 static struct mark mark_of(const struct clr_descriptor *d)
 {
-    return (struct mark){d->part_count, d->contract_count, d->global_count, d->type_count,
-                         d->field_count};
+    return (struct mark){d->parts.count, d->contracts.count, d->globals.count, d->types.count,
+                         d->fields.count};
 }
 
 /* Documents and texts stay until the end: they are bounded, and nobody refers to them. */
 static void take_back(struct clr_descriptor *d, const struct mark *mark)
 {
-    d->part_count = mark->parts;
-    d->contract_count = mark->contracts;
-    d->global_count = mark->globals;
-    d->type_count = mark->types;
-    d->field_count = mark->fields;
+    d->parts.count = mark->parts;
+    d->contracts.count = mark->contracts;
+    d->globals.count = mark->globals;
+    d->types.count = mark->types;
+    d->fields.count = mark->fields;
 }
 
 static enum clr_status read_children(struct clr_descriptor *d, const struct clr_parse *parent,
@@ -258,7 +240,7 @@ static enum clr_status read_part(struct clr_descriptor *d, const char *name, uin
         .pointer_size = structure.pointer_size,
         .little_endian = structure.little_endian,
     };
-    struct clr_parse parse = {.d = d, .part = (uint32_t)d->part_count, .structure = &structure};
+    struct clr_parse parse = {.d = d, .part = (uint32_t)d->parts.count, .structure = &structure};
     enum clr_status status = clr_json_parse(text, structure.json_size, &root, error);
     if (status == CLR_OK)
         status = clr_part_add(d, &part, text, structure.json_size, root, error);
@@ -270,8 +252,8 @@ static enum clr_status read_part(struct clr_descriptor *d, const char *name, uin
 
 static bool is_known_part(const struct clr_descriptor *d, uint64_t address)
 {
-    for (size_t i = 0; i < d->part_count; i++)
-        if (d->parts[i].address == address)
+    for (size_t i = 0; i < d->parts.count; i++)
+        if (d->parts.items[i].address == address)
             return true;
     return false;
 }
@@ -319,7 +301,7 @@ static enum clr_status read_children(struct clr_descriptor *d, const struct clr_
     static const char *const spellings[] = {"subDescriptors", "sub-descriptors"};
     for (size_t i = 0; i < sizeof spellings / sizeof *spellings; i++) {
         struct clr_entry_walk walk = {.list = clr_json_member(root, spellings[i])};
-        struct clr_value value;
+        struct clr_described_value value;
         enum clr_outcome outcome;
         const char *name, *fault = "";
         while (clr_entry_next(parent, &walk, &name, &value, &outcome, &fault)) {
@@ -348,7 +330,7 @@ static enum clr_status read_own(struct clr_descriptor *d, uint64_t address,
         take_back(d, &mark);
         d->from_file = false;
     }
-    d->own_parts = d->part_count;
+    d->own_parts = d->parts.count;
     return CLR_OK;
 }
 
@@ -358,12 +340,12 @@ static enum clr_status read_own(struct clr_descriptor *d, uint64_t address,
  * are common to both, so one version with the prefix decides. */
 static enum clr_descriptor_flavor find_flavor(const struct clr_descriptor *d)
 {
-    for (size_t i = 0; i < d->global_count; i++)
-        if (strcmp(d->globals[i].name, "RuntimeFlavor") == 0 && d->globals[i].text)
-            return strcasecmp(d->globals[i].text, "nativeaot") == 0 ? CLR_FLAVOR_NATIVEAOT
-                                                                    : CLR_FLAVOR_CORECLR;
-    for (size_t i = 0; i < d->contract_count; i++)
-        if (d->contracts[i].version[0] == 'n')
+    for (size_t i = 0; i < d->globals.count; i++)
+        if (strcmp(d->globals.items[i].name, "RuntimeFlavor") == 0 && d->globals.items[i].text)
+            return strcasecmp(d->globals.items[i].text, "nativeaot") == 0 ? CLR_FLAVOR_NATIVEAOT
+                                                                          : CLR_FLAVOR_CORECLR;
+    for (size_t i = 0; i < d->contracts.count; i++)
+        if (d->contracts.items[i].version[0] == 'n')
             return CLR_FLAVOR_NATIVEAOT;
     return CLR_FLAVOR_CORECLR;
 }
@@ -371,7 +353,7 @@ static enum clr_descriptor_flavor find_flavor(const struct clr_descriptor *d)
 static void report_flavor(struct clr_descriptor *d)
 {
     if (d->flavor == CLR_FLAVOR_NATIVEAOT)
-        clr_problem(d->problems, CLR_ERROR, "descriptors", d->parts[0].address, 0,
+        clr_problem(d->problems, CLR_ERROR, "descriptors", d->parts.items[0].address, 0,
                     "%s is a NativeAOT program: its contracts are others than CoreCLR's and are "
                     "not served; what it publishes is listed",
                     d->image->path ? d->image->path : "the image");
@@ -382,11 +364,12 @@ static bool needs_supplement(const struct clr_descriptor *d)
 {
     if (d->own_parts == 0)
         return true;
-    if (d->flavor != CLR_FLAVOR_CORECLR || clr_json_member(d->documents[0], "subDescriptors") ||
-        clr_json_member(d->documents[0], "sub-descriptors"))
+    if (d->flavor != CLR_FLAVOR_CORECLR ||
+        clr_json_member(d->documents.items[0], "subDescriptors") ||
+        clr_json_member(d->documents.items[0], "sub-descriptors"))
         return false;
-    for (size_t i = 0; i < d->contract_count; i++)
-        if (strcmp(d->contracts[i].name, "GC") == 0)
+    for (size_t i = 0; i < d->contracts.count; i++)
+        if (strcmp(d->contracts.items[i].name, "GC") == 0)
             return false;
     return true;
 }
@@ -437,17 +420,15 @@ void clr_descriptor_close(struct clr_descriptor *d)
 {
     if (!d)
         return;
-    for (size_t i = 0; i < d->document_count; i++)
-        clr_json_destroy(d->documents[i]);
-    for (size_t i = 0; i < d->text_count; i++)
-        clr_free(d->texts[i]);
-    clr_free(d->documents);
-    clr_free(d->texts);
-    clr_free(d->parts);
-    clr_free(d->contracts);
-    clr_free(d->globals);
-    clr_free(d->types);
-    clr_free(d->fields);
+    for (size_t i = 0; i < d->documents.count; i++)
+        clr_json_destroy(d->documents.items[i]);
+    CLR_ARRAY_FREE(&d->documents);
+    CLR_ARRAY_FREE(&d->parts);
+    CLR_ARRAY_FREE(&d->contracts);
+    CLR_ARRAY_FREE(&d->globals);
+    CLR_ARRAY_FREE(&d->types);
+    CLR_ARRAY_FREE(&d->fields);
+    clr_arena_deinit(&d->texts);
     clr_free(d);
 }
 

@@ -47,7 +47,7 @@ static const char no_such_number[] = "the value 2^63 stands for absence here";
 
 /* A number, free text, or (in a supplement) an object. */
 static enum clr_outcome read_scalar(const struct clr_parse *parse, const clr_json *json,
-                                    struct clr_value *value, const char **fault)
+                                    struct clr_described_value *value, const char **fault)
 {
     bool is_number, is_text;
     switch (clr_json_kind(json)) {
@@ -85,7 +85,7 @@ static enum clr_outcome read_scalar(const struct clr_parse *parse, const clr_jso
 
 /* INDEX into the array of pointers. */
 static enum clr_outcome read_slot(const struct clr_parse *parse, const clr_json *index,
-                                  struct clr_value *value, const char **fault)
+                                  struct clr_described_value *value, const char **fault)
 {
     uint64_t slot;
     value->indirect = true;
@@ -106,7 +106,7 @@ static enum clr_outcome read_slot(const struct clr_parse *parse, const clr_json 
 
 /* V, [I], [V, "type"], [[I], "type"]. */
 static enum clr_outcome read_value(const struct clr_parse *parse, const clr_json *json,
-                                   struct clr_value *value, const char **fault)
+                                   struct clr_described_value *value, const char **fault)
 {
     if (clr_json_kind(json) != CLR_JSON_ARRAY)
         return read_scalar(parse, json, value, fault);
@@ -128,7 +128,8 @@ static enum clr_outcome read_value(const struct clr_parse *parse, const clr_json
 
 /* An entry of the regular form; "unknown" says that there is no value. */
 static enum clr_outcome read_regular(const struct clr_parse *parse, const clr_json *entry,
-                                     const char **name, struct clr_value *value, const char **fault)
+                                     const char **name, struct clr_described_value *value,
+                                     const char **fault)
 {
     const clr_json *json = clr_json_member(entry, "value");
     *name = text_of(clr_json_member(entry, "name"));
@@ -153,10 +154,11 @@ static enum clr_outcome read_regular(const struct clr_parse *parse, const clr_js
 }
 
 bool clr_entry_next(const struct clr_parse *parse, struct clr_entry_walk *walk, const char **name,
-                    struct clr_value *value, enum clr_outcome *outcome, const char **fault)
+                    struct clr_described_value *value, enum clr_outcome *outcome,
+                    const char **fault)
 {
     const clr_json *json;
-    *value = (struct clr_value){.number = CLR_ABSENT};
+    *value = (struct clr_described_value){.number = CLR_ABSENT};
     if (clr_json_kind(walk->list) == CLR_JSON_ARRAY) {
         if (walk->index >= clr_json_size(walk->list))
             return false;
@@ -174,12 +176,13 @@ bool clr_entry_next(const struct clr_parse *parse, struct clr_entry_walk *walk, 
 
 static const char *part_name(const struct clr_parse *parse)
 {
-    return parse->d->parts[parse->part].name;
+    return parse->d->parts.items[parse->part].name;
 }
 
 static void report_global(const struct clr_parse *parse, const char *name, const char *fault)
 {
-    clr_problem(parse->d->problems, CLR_WARNING, "globals", parse->d->parts[parse->part].address, 0,
+    clr_problem(parse->d->problems, CLR_WARNING, "globals",
+                parse->d->parts.items[parse->part].address, 0,
                 "global %s of descriptor '%s' is left out: %s", name, part_name(parse), fault);
 }
 
@@ -187,33 +190,31 @@ static void report_type(const struct clr_parse *parse, const char *type, const c
                         const char *fault)
 {
     const char *table = field ? "descriptor_fields" : "descriptor_types";
-    clr_problem(parse->d->problems, CLR_WARNING, table, parse->d->parts[parse->part].address, 0,
-                "%s%s%s of descriptor '%s' is left out: %s", type, field ? "." : "",
+    clr_problem(parse->d->problems, CLR_WARNING, table, parse->d->parts.items[parse->part].address,
+                0, "%s%s%s of descriptor '%s' is left out: %s", type, field ? "." : "",
                 field ? field : "", part_name(parse), fault);
 }
 
 static enum clr_status add_global(const struct clr_parse *parse, const char *name,
-                                  const struct clr_value *value, struct clr_error *error)
+                                  const struct clr_described_value *value, struct clr_error *error)
 {
     struct clr_descriptor *d = parse->d;
-    if (!clr_grow(&d->globals, d->global_count, &d->global_room, sizeof *d->globals))
-        return clr_no_memory(error);
-    d->globals[d->global_count++] = (struct clr_global){
-        .name = name,
-        .type = value->type,
-        .text = value->text,
-        .value = value->number,
-        .indirect = value->indirect,
-        .part = parse->part,
-    };
-    return CLR_OK;
+    bool added = CLR_ARRAY_ADD(&d->globals, (struct clr_global){
+                                                .name = name,
+                                                .type = value->type,
+                                                .text = value->text,
+                                                .value = value->number,
+                                                .indirect = value->indirect,
+                                                .part = parse->part,
+                                            });
+    return added ? CLR_OK : clr_no_memory(error);
 }
 
 static enum clr_status parse_globals(const struct clr_parse *parse, const clr_json *list,
                                      struct clr_error *error)
 {
     struct clr_entry_walk walk = {.list = list};
-    struct clr_value value;
+    struct clr_described_value value;
     enum clr_outcome outcome;
     const char *name, *fault = "";
     while (clr_entry_next(parse, &walk, &name, &value, &outcome, &fault)) {
@@ -233,7 +234,8 @@ static enum clr_status parse_globals(const struct clr_parse *parse, const clr_js
 
 /* An offset or a size: a bounded number, which may carry a type's name. */
 static enum clr_outcome read_number(const struct clr_parse *parse, const clr_json *json,
-                                    uint64_t least, struct clr_value *value, const char **fault)
+                                    uint64_t least, struct clr_described_value *value,
+                                    const char **fault)
 {
     enum clr_outcome outcome = read_value(parse, json, value, fault);
     if (outcome != CLR_VALUE_OK)
@@ -252,15 +254,13 @@ static enum clr_status add_type(const struct clr_parse *parse, const char *name,
                                 struct clr_error *error)
 {
     struct clr_descriptor *d = parse->d;
-    if (!clr_grow(&d->types, d->type_count, &d->type_room, sizeof *d->types))
-        return clr_no_memory(error);
-    d->types[d->type_count++] = (struct clr_described_type){
-        .name = name,
-        .size = CLR_ABSENT,
-        .part = parse->part,
-        .first_field = (uint32_t)d->field_count,
-    };
-    return CLR_OK;
+    bool added = CLR_ARRAY_ADD(&d->types, (struct clr_described_type){
+                                              .name = name,
+                                              .size = CLR_ABSENT,
+                                              .part = parse->part,
+                                              .first_field = (uint32_t)d->fields.count,
+                                          });
+    return added ? CLR_OK : clr_no_memory(error);
 }
 
 /* Sets the size of the type that was begun last (FIELD NULL), or adds a field to it. */
@@ -268,8 +268,8 @@ static enum clr_status add_number(const struct clr_parse *parse, const char *fie
                                   const char *hint, const clr_json *json, struct clr_error *error)
 {
     struct clr_descriptor *d = parse->d;
-    struct clr_described_type *type = &d->types[d->type_count - 1];
-    struct clr_value value = {.number = CLR_ABSENT};
+    struct clr_described_type *type = &d->types.items[d->types.count - 1];
+    struct clr_described_value value = {.number = CLR_ABSENT};
     const char *fault = "";
     enum clr_outcome outcome = read_number(parse, json, field ? 0 : 1, &value, &fault);
     if (outcome == CLR_VALUE_NOMEM)
@@ -282,15 +282,14 @@ static enum clr_status add_number(const struct clr_parse *parse, const char *fie
         type->size = value.number;
         return CLR_OK;
     }
-    if (!clr_grow(&d->fields, d->field_count, &d->field_room, sizeof *d->fields))
+    if (!CLR_ARRAY_ADD(&d->fields, (struct clr_described_field){
+                                       .name = field,
+                                       .type = value.type ? value.type : hint,
+                                       .offset = value.number,
+                                       .owner = (uint32_t)(d->types.count - 1),
+                                       .part = parse->part,
+                                   }))
         return clr_no_memory(error);
-    d->fields[d->field_count++] = (struct clr_described_field){
-        .name = field,
-        .type = value.type ? value.type : hint,
-        .offset = value.number,
-        .owner = (uint32_t)(d->type_count - 1),
-        .part = parse->part,
-    };
     type->field_count++;
     return CLR_OK;
 }
@@ -371,7 +370,7 @@ static enum clr_status version_text(struct clr_descriptor *d, const clr_json *js
     if (*text || clr_json_kind(json) != CLR_JSON_NUMBER || !clr_json_u64(json, &number))
         return CLR_OK;
     clr_text_format(&built, "%llu", (unsigned long long)number);
-    *text = built.failed ? NULL : clr_keep_text(d, built.data, built.length);
+    *text = built.failed ? NULL : clr_arena_text(&d->texts, built.data, built.length);
     clr_text_deinit(&built);
     return *text ? CLR_OK : clr_no_memory(error);
 }
@@ -386,16 +385,15 @@ static enum clr_status parse_contracts(const struct clr_parse *parse, const clr_
     while (!is_absent(list) && clr_json_next(list, &iterator, &name, &json)) {
         CLR_TRY(version_text(d, json, &version, error));
         if (!version) {
-            clr_problem(d->problems, CLR_WARNING, "contracts", d->parts[parse->part].address, 0,
+            clr_problem(d->problems, CLR_WARNING, "contracts", d->parts.items[parse->part].address,
+                        0,
                         "contract %s of descriptor '%s' is left out: its version is neither a "
                         "number nor a text",
                         name, part_name(parse));
             continue;
         }
-        if (!clr_grow(&d->contracts, d->contract_count, &d->contract_room, sizeof *d->contracts))
+        if (!CLR_ARRAY_ADD(&d->contracts, (struct clr_contract){name, version, parse->part}))
             return clr_no_memory(error);
-        d->contracts[d->contract_count++] =
-            (struct clr_contract){.name = name, .version = version, .part = parse->part};
     }
     return CLR_OK;
 }
@@ -411,7 +409,7 @@ static enum clr_status check_frame(const struct clr_parse *parse, const clr_json
         {"types", true},           {"globals", true},    {"subDescriptors", true},
         {"sub-descriptors", true}, {"contracts", false},
     };
-    uint64_t address = parse->d->parts[parse->part].address;
+    uint64_t address = parse->d->parts.items[parse->part].address;
     if (clr_json_kind(root) != CLR_JSON_OBJECT)
         return clr_fail(error, CLR_BAD_DATA, address, "descriptor '%s' is no JSON object",
                         part_name(parse));
@@ -431,7 +429,7 @@ static enum clr_status parse_heading(const struct clr_parse *parse, const clr_js
                                      struct clr_error *error)
 {
     struct clr_descriptor *d = parse->d;
-    struct clr_part *part = &d->parts[parse->part];
+    struct clr_part *part = &d->parts.items[parse->part];
     const clr_json *baseline = clr_json_member(root, "baseline");
     CLR_TRY(version_text(d, clr_json_member(root, "version"), &part->version, error));
     part->baseline = text_of(baseline);
@@ -455,37 +453,19 @@ enum clr_status clr_parse_rows(const struct clr_parse *parse, const clr_json *ro
 
 /* --- parts ----------------------------------------------------------------------------------- */
 
-const char *clr_keep_text(struct clr_descriptor *d, const char *text, size_t length)
-{
-    if (!clr_grow(&d->texts, d->text_count, &d->text_room, sizeof *d->texts))
-        return NULL;
-    char *copy = clr_copy_text(text, length);
-    if (copy)
-        d->texts[d->text_count++] = copy;
-    return copy;
-}
-
 enum clr_status clr_part_add(struct clr_descriptor *d, const struct clr_part *part,
                              const char *text, size_t length, clr_json *root,
                              struct clr_error *error)
 {
     struct clr_text clean = {0};
-    if (!clr_grow(&d->documents, d->document_count, &d->document_room, sizeof *d->documents)) {
+    if (!CLR_ARRAY_ADD(&d->documents, root)) {
         clr_json_destroy(root);
         return clr_no_memory(error);
     }
-    d->documents[d->document_count++] = root;
-    if (!clr_grow(&d->parts, d->part_count, &d->part_room, sizeof *d->parts))
-        return clr_no_memory(error);
+    struct clr_part added = *part;
     clr_text_utf8(&clean, (const uint8_t *)text, length);
-    const char *kept = clean.failed ? NULL : clr_keep_text(d, clean.data, clean.length);
-    size_t kept_length = clean.length;
+    added.json = clean.failed ? NULL : clr_arena_text(&d->texts, clean.data, clean.length);
+    added.json_length = clean.length;
     clr_text_deinit(&clean);
-    if (!kept)
-        return clr_no_memory(error);
-    struct clr_part *added = &d->parts[d->part_count++];
-    *added = *part;
-    added->json = kept;
-    added->json_length = kept_length;
-    return CLR_OK;
+    return added.json && CLR_ARRAY_ADD(&d->parts, added) ? CLR_OK : clr_no_memory(error);
 }

@@ -70,8 +70,8 @@ static enum clr_status check_contracts(const struct clr_anchors *anchors, struct
 {
     const struct clr_descriptor *d = anchors->d;
     const clr_json *contracts = clr_json_member(anchors->root, "contracts");
-    for (size_t i = 0; i < d->contract_count; i++) {
-        const struct clr_contract *own = &d->contracts[i];
+    for (size_t i = 0; i < d->contracts.count; i++) {
+        const struct clr_contract *own = &d->contracts.items[i];
         const clr_json *json = clr_json_member(contracts, own->name);
         const char *text = clr_json_text(json, NULL);
         uint64_t number, own_number = 0;
@@ -117,7 +117,7 @@ static enum clr_status add_supplement(struct clr_anchors *anchors, const char *t
         .pointer_size = info->word_size,
         .little_endian = machine_is_little != info->swapped,
     };
-    struct clr_parse parse = {.d = d, .part = (uint32_t)d->part_count, .anchors = anchors};
+    struct clr_parse parse = {.d = d, .part = (uint32_t)d->parts.count, .anchors = anchors};
     CLR_TRY(clr_part_add(d, &part, text, length, root, error));
     return clr_parse_rows(&parse, root, error);
 }
@@ -179,7 +179,7 @@ static const char *keep_name(struct clr_descriptor *d, const char *path)
     size_t length = strlen(name);
     if (length > 5 && strcmp(name + length - 5, ".json") == 0)
         length -= 5;
-    return clr_keep_text(d, name, length);
+    return clr_arena_text(&d->texts, name, length);
 }
 
 /* What the user gives must be usable: a fault is an error, not a problem. */
@@ -282,8 +282,8 @@ static void explain_counts(const struct clr_descriptor *d, const struct clr_text
 /* A user's supplement may serve where no shipped one does. */
 static bool announces_gc(const struct clr_descriptor *d)
 {
-    for (size_t i = 0; i < d->contract_count; i++)
-        if (strcmp(d->contracts[i].name, "GC") == 0)
+    for (size_t i = 0; i < d->contracts.count; i++)
+        if (strcmp(d->contracts.items[i].name, "GC") == 0)
             return true;
     return false;
 }

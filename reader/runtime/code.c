@@ -29,7 +29,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/alloc.h"
+#include "base/array.h"
 #include "base/search.h"
 #include "runtime/contracts.h"
 #include "runtime/methods.h"
@@ -110,17 +110,16 @@ const struct clr_binding clr_code_bindings[] = {
 
 struct clr_code_cache {
     struct clr_codes codes;
-    struct clr_r2r **images;
-    size_t image_count, image_room;
+    CLR_ARRAY(struct clr_r2r *) images;
 };
 
 void clr_code_cache_destroy(struct clr_code_cache *cache)
 {
     if (!cache)
         return;
-    for (size_t i = 0; i < cache->image_count; i++)
-        clr_r2r_close(cache->images[i]);
-    clr_free(cache->images);
+    for (size_t i = 0; i < cache->images.count; i++)
+        clr_r2r_close(cache->images.items[i]);
+    CLR_ARRAY_FREE(&cache->images);
     clr_free(cache->codes.rows);
     clr_free(cache->codes.by_method);
     clr_free(cache->codes.sections);
@@ -418,10 +417,10 @@ static enum clr_status read_image(struct clr_runtime *runtime, struct clr_code_c
     struct clr_r2r *image;
     struct clr_method method;
     size_t unknown = 0, without = 0;
-    if (!clr_grow(&cache->images, cache->image_count, &cache->image_room, sizeof *cache->images))
+    if (!CLR_ARRAY_ROOM(&cache->images))
         return clr_no_memory(error);
     CLR_TRY(clr_r2r_open(runtime, section->module, section->begin, section->end, &image, error));
-    cache->images[cache->image_count++] = image;
+    cache->images.items[cache->images.count++] = image;
     for (size_t i = 0; i < image->entry_count; i++) {
         struct clr_code code, cold;
         if (i % 256 == 0)
@@ -598,14 +597,6 @@ const struct clr_code *clr_code_active(const struct clr_codes *codes, uint64_t m
             return code;
     }
     return NULL;
-}
-
-bool clr_code_first_time(struct clr_runtime *runtime, const struct clr_code *code)
-{
-    struct clr_code *own = &runtime->codes->codes.rows[code - runtime->codes->codes.rows];
-    bool first = !own->told;
-    own->told = true;
-    return first;
 }
 
 uint64_t clr_code_total(const struct clr_codes *codes, const struct clr_code *code)

@@ -43,7 +43,6 @@ struct clr_code {
     bool is_active;     /* what a call of the method runs now */
     bool is_cold;       /* the cold part of the method's code: hot_code is the other */
     uint64_t hot_code;  /* start of the hot part */
-    bool told;          /* a problem tells that its debug information cannot be read */
 };
 
 struct clr_code_section { /* a stretch of the address space that one code manager owns */
@@ -72,8 +71,6 @@ const struct clr_code *clr_code_at(const struct clr_codes *codes, uint64_t addre
 size_t clr_codes_of(const struct clr_codes *codes, uint64_t method, size_t *first);
 /* The one that a call runs now; NULL if there is none. */
 const struct clr_code *clr_code_active(const struct clr_codes *codes, uint64_t method);
-/* Whether this is asked for CODE for the first time: what cannot be read is told once. */
-bool clr_code_first_time(struct clr_runtime *runtime, const struct clr_code *code);
 /* The section that holds ADDRESS, or NULL. */
 const struct clr_code_section *clr_code_section_at(const struct clr_codes *codes, uint64_t address);
 

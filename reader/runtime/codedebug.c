@@ -89,14 +89,12 @@ static enum clr_decoded fits(const struct clr_debug_info *info)
     return result;
 }
 
-static void tell(struct clr_runtime *runtime, const struct clr_code *code, const char *area,
-                 const char *what)
+static void report(struct clr_runtime *runtime, const struct clr_code *code, const char *area,
+                   const char *what)
 {
-    uint64_t owner = code->image ? code->image->info : 0;
-    if (clr_code_first_time(runtime, code))
-        clr_problem_of(runtime->problems, CLR_WARNING, area, owner, false, code->debug_info, 0,
-                       "code 0x%llx: its debug information at 0x%llx %s; it has no rows",
-                       (unsigned long long)code->start, (unsigned long long)code->debug_info, what);
+    clr_problem_once(runtime->problems, CLR_WARNING, area, false, code->start, 0,
+                     "code 0x%llx: its debug information at 0x%llx %s; it has no rows",
+                     (unsigned long long)code->start, (unsigned long long)code->debug_info, what);
 }
 
 enum clr_status clr_debug_open(struct clr_runtime *runtime, const struct clr_code *code,
@@ -113,7 +111,7 @@ enum clr_status clr_debug_open(struct clr_runtime *runtime, const struct clr_cod
         size_t size;
         CLR_TRY(fetch(runtime, code->debug_info, tries[i], blob, &bytes, &size, error));
         if (!bytes) {
-            tell(runtime, code, "debug_bounds", "is not saved");
+            report(runtime, code, "debug_bounds", "is not saved");
             return CLR_OK;
         }
         for (unsigned k = 0; k < count; k++) {
@@ -131,7 +129,7 @@ enum clr_status clr_debug_open(struct clr_runtime *runtime, const struct clr_cod
         if (size < tries[i])
             break;
     }
-    tell(runtime, code, "debug_bounds", "makes no sense or is not saved as a whole");
+    report(runtime, code, "debug_bounds", "is damaged or not saved as a whole");
     return CLR_OK;
 }
 
@@ -160,7 +158,7 @@ enum clr_status clr_code_bounds(struct clr_runtime *runtime, const struct clr_co
         result = CLR_DECODED_BAD;
     if (result == CLR_DECODED_BAD) {
         bounds->count = 0;
-        tell(runtime, code, "debug_bounds", "holds bounds that make no sense");
+        report(runtime, code, "debug_bounds", "holds impossible bounds");
     }
     return CLR_OK;
 }
@@ -182,7 +180,7 @@ enum clr_status clr_code_variables(struct clr_runtime *runtime, const struct clr
     if (result == CLR_DECODED_NOMEM)
         return clr_no_memory(error);
     if (result == CLR_DECODED_BAD)
-        tell(runtime, code, "debug_vars", "holds variables that make no sense");
+        report(runtime, code, "debug_vars", "holds impossible variables");
     return CLR_OK;
 }
 

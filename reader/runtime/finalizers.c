@@ -12,14 +12,14 @@
  */
 #include <stdlib.h>
 
+#include "base/array.h"
 #include "runtime/handles.h"
 
 enum { MOST_FILL_POINTERS = 32 };
 
 struct walk {
     const struct clr_runtime *runtime;
-    struct clr_finalizable *list;
-    size_t count, room;
+    CLR_ARRAY(struct clr_finalizable) list;
 };
 
 static enum clr_status read_part(struct walk *walk, struct clr_problems *problems, uint64_t from,
@@ -36,9 +36,8 @@ static enum clr_status read_part(struct walk *walk, struct clr_problems *problem
         }
         if (entry.object == 0)
             continue;
-        if (!clr_grow(&walk->list, walk->count, &walk->room, sizeof *walk->list))
+        if (!CLR_ARRAY_ADD(&walk->list, entry))
             return clr_no_memory(error);
-        walk->list[walk->count++] = entry;
     }
     return CLR_OK;
 }
@@ -114,13 +113,13 @@ enum clr_status clr_finalizers_read(const struct clr_runtime *runtime, const str
         }
         enum clr_status status = read_queue(&walk, problems, gc->heaps[i].finalize, i, error);
         if (status != CLR_OK) {
-            clr_free(walk.list);
+            clr_free(walk.list.items);
             return status;
         }
     }
-    if (walk.count)
-        qsort(walk.list, walk.count, sizeof *walk.list, by_address);
-    *list = walk.list;
-    *count = walk.count;
+    if (walk.list.count)
+        qsort(walk.list.items, walk.list.count, sizeof *walk.list.items, by_address);
+    *list = walk.list.items;
+    *count = walk.list.count;
     return CLR_OK;
 }

@@ -29,6 +29,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "runtime/contracts.h"
 
 #define M(member) offsetof(struct clr_wrappers_layout, member)
@@ -82,8 +83,7 @@ bool clr_handle_holds(const struct clr_handle *handle)
 struct walk {
     const struct clr_runtime *runtime;
     struct clr_problems *problems;
-    struct clr_handle *list;
-    size_t count, room;
+    CLR_ARRAY(struct clr_handle) list;
     struct clr_map seen; /* segments */
     struct clr_error *error;
 };
@@ -146,9 +146,8 @@ static enum clr_status read_block(struct walk *walk, uint64_t segment, uint64_t 
             handle.secondary = handle.user_data;
             handle.secondary_slot = user_slot;
         }
-        if (!clr_grow(&walk->list, walk->count, &walk->room, sizeof *walk->list))
+        if (!CLR_ARRAY_ADD(&walk->list, handle))
             return clr_no_memory(walk->error);
-        walk->list[walk->count++] = handle;
     }
     return CLR_OK;
 }
@@ -312,12 +311,12 @@ enum clr_status clr_handles_read(const struct clr_runtime *runtime, const struct
     enum clr_status status = read_maps(&walk, gc);
     clr_map_deinit(&walk.seen);
     if (status != CLR_OK) {
-        clr_free(walk.list);
+        clr_free(walk.list.items);
         return status;
     }
-    if (walk.count)
-        qsort(walk.list, walk.count, sizeof *walk.list, by_address);
-    *list = walk.list;
-    *count = walk.count;
+    if (walk.list.count)
+        qsort(walk.list.items, walk.list.count, sizeof *walk.list.items, by_address);
+    *list = walk.list.items;
+    *count = walk.list.count;
     return CLR_OK;
 }

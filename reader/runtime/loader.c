@@ -23,7 +23,7 @@
 
 #include <string.h>
 
-#include "base/alloc.h"
+#include "base/array.h"
 #include "runtime/contracts.h"
 #include "runtime/object.h"
 
@@ -98,14 +98,14 @@ const struct clr_binding clr_metadata_bindings[] = {
 };
 
 struct clr_module_cache {
-    struct clr_module_record **modules; /* those of the list, then those that were met */
-    size_t count, room;
-    struct clr_map by_address; /* place in modules + 1 */
-    struct clr_error listing;  /* why the list could not be read; code is CLR_OK if it could */
-    /* What clr_modules gave out. It must stay valid when another module is met, so an outgrown one
-     * is kept; there are at most as many as there are modules. */
-    const struct clr_module ***shown;
-    size_t shown_count, shown_room, shown_modules;
+    CLR_ARRAY(struct clr_module_record *) modules; /* those of the list, then others found later */
+    struct clr_arena texts;                        /* of the modules */
+    struct clr_map by_address;                     /* place in modules + 1 */
+    struct clr_error listing; /* why the list could not be read; code is CLR_OK if it could */
+    /* What clr_modules gave out. It must stay valid when another module is found, so an outgrown
+     * one is kept; there are at most as many as there are modules. */
+    CLR_ARRAY(const struct clr_module **) shown;
+    size_t shown_modules;
     struct clr_load_context *contexts;
     size_t context_count;
 };
@@ -114,12 +114,13 @@ void clr_module_cache_destroy(struct clr_module_cache *cache)
 {
     if (!cache)
         return;
-    for (size_t i = 0; i < cache->count; i++)
-        clr_module_destroy(cache->modules[i]);
-    for (size_t i = 0; i < cache->shown_count; i++)
-        clr_free(cache->shown[i]);
-    clr_free(cache->modules);
-    clr_free(cache->shown);
+    for (size_t i = 0; i < cache->modules.count; i++)
+        clr_module_destroy(cache->modules.items[i]);
+    for (size_t i = 0; i < cache->shown.count; i++)
+        clr_free(cache->shown.items[i]);
+    CLR_ARRAY_FREE(&cache->modules);
+    CLR_ARRAY_FREE(&cache->shown);
+    clr_arena_deinit(&cache->texts);
     clr_free(cache->contexts);
     clr_map_deinit(&cache->by_address);
     clr_free(cache);
@@ -136,16 +137,16 @@ static enum clr_status add_module(struct clr_runtime *runtime, struct clr_module
     if (!module)
         return clr_no_memory(error);
     module->shown.address = address;
+    module->texts = &cache->texts;
     enum clr_status status = clr_module_read(runtime, module, error);
-    if (status == CLR_OK &&
-        (!clr_grow(&cache->modules, cache->count, &cache->room, sizeof *cache->modules) ||
-         !clr_map_put(&cache->by_address, address, cache->count + 1)))
+    if (status == CLR_OK && (!CLR_ARRAY_ROOM(&cache->modules) ||
+                             !clr_map_put(&cache->by_address, address, cache->modules.count + 1)))
         status = clr_no_memory(error);
     if (status != CLR_OK) {
         clr_module_destroy(module);
         return status;
     }
-    cache->modules[cache->count++] = module;
+    cache->modules.items[cache->modules.count++] = module;
     return CLR_OK;
 }
 
@@ -197,7 +198,7 @@ static enum clr_status damaged_list(struct clr_runtime *runtime, struct clr_modu
     clr_problem(runtime->problems, CLR_WARNING, "modules", address, 0,
                 "the list of assemblies %s at 0x%llx: %u of %u were read; modules may be missing",
                 how, (unsigned long long)address, read, count);
-    if (cache->count == 0)
+    if (cache->modules.count == 0)
         clr_fail(&cache->listing, CLR_FAULT, address,
                  "the list of assemblies %s at 0x%llx: no module can be read", how,
                  (unsigned long long)address);
@@ -285,19 +286,17 @@ enum clr_status clr_modules(struct clr_runtime *runtime, const struct clr_module
     if (cache->listing.code != CLR_OK)
         return clr_fail(error, cache->listing.code, cache->listing.address, "%s",
                         cache->listing.text);
-    if (cache->shown_count == 0 || cache->shown_modules != cache->count) {
-        const struct clr_module **shown = clr_alloc(cache->count, sizeof *shown);
-        if (!shown || !clr_grow(&cache->shown, cache->shown_count, &cache->shown_room,
-                                sizeof *cache->shown)) {
+    if (cache->shown.count == 0 || cache->shown_modules != cache->modules.count) {
+        const struct clr_module **shown = clr_alloc(cache->modules.count, sizeof *shown);
+        if (!shown || !CLR_ARRAY_ADD(&cache->shown, shown)) {
             clr_free(shown);
             return clr_no_memory(error);
         }
-        for (size_t i = 0; i < cache->count; i++)
-            shown[i] = &cache->modules[i]->shown;
-        cache->shown[cache->shown_count++] = shown;
-        cache->shown_modules = cache->count;
+        for (size_t i = 0; i < cache->modules.count; i++)
+            shown[i] = &cache->modules.items[i]->shown;
+        cache->shown_modules = cache->modules.count;
     }
-    *modules = cache->shown[cache->shown_count - 1];
+    *modules = cache->shown.items[cache->shown.count - 1];
     *count = cache->shown_modules;
     return CLR_OK;
 }
@@ -316,9 +315,9 @@ const struct clr_module *clr_module_get(struct clr_runtime *runtime, uint64_t ad
             !clr_field_word(runtime, assembly, runtime->loader.assembly_module, &module) ||
             module != address || add_module(runtime, cache, address, NULL) != CLR_OK)
             return NULL;
-        place = cache->count;
+        place = cache->modules.count;
     }
-    return &cache->modules[place - 1]->shown;
+    return &cache->modules.items[place - 1]->shown;
 }
 
 /* --- Load contexts ---------------------------------------------------------------------------- */

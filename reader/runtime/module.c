@@ -29,7 +29,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/alloc.h"
+#include "core/folders.h"
 #include "runtime/types.h"
 
 enum {
@@ -45,9 +45,6 @@ void clr_module_destroy(struct clr_module_record *module)
 {
     if (!module)
         return;
-    clr_free((void *)(uintptr_t)module->shown.name);
-    clr_free((void *)(uintptr_t)module->shown.path);
-    clr_free((void *)(uintptr_t)module->shown.assembly_name);
     clr_free(module->metadata_copy);
     clr_free(module->holes);
     clr_free(module);
@@ -55,30 +52,27 @@ void clr_module_destroy(struct clr_module_record *module)
 
 /* --- Texts of the runtime --------------------------------------------------------------------- */
 
-/* Takes what was built: *OUT is a terminated copy. */
-static enum clr_status take_text(struct clr_text *text, const char **out, struct clr_error *error)
+/* Empties TEXT: *OUT is a terminated copy in TEXTS. */
+static enum clr_status keep_text(struct clr_arena *texts, struct clr_text *text, const char **out,
+                                 struct clr_error *error)
 {
-    if (!text->failed && !text->data)
-        clr_text_add(text, "", 0);
-    if (text->failed) {
-        clr_text_deinit(text);
-        return clr_no_memory(error);
-    }
-    *out = text->data;
-    return CLR_OK;
+    *out = text->failed ? NULL : clr_arena_text(texts, text->data, text->length);
+    clr_text_deinit(text);
+    return *out ? CLR_OK : clr_no_memory(error);
 }
 
 /* The terminated text at ADDRESS, UTF-16 or UTF-8, as UTF-8. *OUT is '' if ADDRESS is 0, and stays
  * NULL if the text is not saved or has no end. */
-static enum clr_status read_text(const struct clr_runtime *runtime, uint64_t address, bool wide,
-                                 const char **out, struct clr_error *error)
+static enum clr_status read_text(const struct clr_runtime *runtime, struct clr_arena *texts,
+                                 uint64_t address, bool wide, const char **out,
+                                 struct clr_error *error)
 {
     struct clr_text text = {0};
     size_t units = 0;
     uint16_t unit;
     uint8_t byte;
     if (address == 0)
-        return take_text(&text, out, error);
+        return keep_text(texts, &text, out, error);
     for (;; units++) {
         bool read = wide ? clr_read_u16(runtime->process, address + units * 2, &unit)
                          : clr_read_u8(runtime->process, address + units, &byte);
@@ -98,33 +92,34 @@ static enum clr_status read_text(const struct clr_runtime *runtime, uint64_t add
             clr_text_utf8(&text, bytes, size);
     }
     clr_free(bytes);
-    return take_text(&text, out, error);
+    return keep_text(texts, &text, out, error);
 }
 
 /* The same for a text whose address stands in the word at ADDRESS + OFFSET. */
-static enum clr_status read_text_field(const struct clr_runtime *runtime, uint64_t address,
-                                       uint64_t offset, bool wide, const char **out,
-                                       struct clr_error *error)
+static enum clr_status read_text_field(const struct clr_runtime *runtime, struct clr_arena *texts,
+                                       uint64_t address, uint64_t offset, bool wide,
+                                       const char **out, struct clr_error *error)
 {
     uint64_t text;
     if (address == 0 || !clr_field_word(runtime, address, offset, &text))
         return CLR_OK;
-    return read_text(runtime, text, wide, out, error);
+    return read_text(runtime, texts, text, wide, out, error);
 }
 
 /* A string of a module's metadata; *OUT stays NULL if there is none. */
-static enum clr_status metadata_text(const struct clr_metadata *metadata, enum clr_table_id table,
-                                     unsigned column, const char **out, struct clr_error *error)
+static enum clr_status metadata_text(const struct clr_module_record *module,
+                                     enum clr_table_id table, unsigned column, const char **out,
+                                     struct clr_error *error)
 {
     struct clr_text text = {0};
     uint32_t index;
     size_t length;
     const char *bytes;
-    if (!clr_metadata_cell(metadata, table, 1, column, &index) ||
-        !(bytes = clr_metadata_string(metadata, index, &length)) || length == 0)
+    if (!clr_metadata_cell(&module->shown.metadata, table, 1, column, &index) ||
+        !(bytes = clr_metadata_string(&module->shown.metadata, index, &length)) || length == 0)
         return CLR_OK;
     clr_text_utf8(&text, (const uint8_t *)bytes, length);
-    return take_text(&text, out, error);
+    return keep_text(module->texts, &text, out, error);
 }
 
 /* --- One module ------------------------------------------------------------------------------- */
@@ -372,62 +367,52 @@ static void read_identity(struct clr_module *module)
              part[3]);
 }
 
-static enum clr_status read_path(const struct clr_runtime *runtime, struct clr_module *module,
-                                 uint64_t image, struct clr_error *error)
+static enum clr_status read_path(const struct clr_runtime *runtime,
+                                 struct clr_module_record *module, uint64_t image,
+                                 struct clr_error *error)
 {
     const struct clr_loader_layout *l = &runtime->loader;
+    struct clr_module *m = &module->shown;
     if (clr_has(l->module_path))
-        return read_text_field(runtime, module->address, l->module_path, true, &module->path,
+        return read_text_field(runtime, module->texts, m->address, l->module_path, true, &m->path,
                                error);
     if (image == 0)
-        return read_text(runtime, 0, true, &module->path, error);
-    return read_text_field(runtime, image, l->image_path, true, &module->path, error);
+        return read_text(runtime, module->texts, 0, true, &m->path, error);
+    return read_text_field(runtime, module->texts, image, l->image_path, true, &m->path, error);
 }
 
 /* Assembly name, name. The name of a module that was loaded from bytes is the one that its metadata
  * gives it ('zoo.dll'); those made at run time all have the same there and go by their assembly's.
  */
-static enum clr_status read_names(const struct clr_runtime *runtime, struct clr_module *module,
-                                  struct clr_error *error)
+static enum clr_status read_names(const struct clr_runtime *runtime,
+                                  struct clr_module_record *module, struct clr_error *error)
 {
     const struct clr_loader_layout *l = &runtime->loader;
-    const char *file = NULL;
-    if (module->has_metadata)
-        CLR_TRY(metadata_text(&module->metadata, CLR_ASSEMBLY, 7, &module->assembly_name, error));
-    if (!module->assembly_name)
-        CLR_TRY(read_text_field(runtime, module->address, l->module_simple_name, false,
-                                &module->assembly_name, error));
-    if (module->assembly_name && module->assembly_name[0] == 0) {
-        clr_free((void *)(uintptr_t)module->assembly_name);
-        module->assembly_name = NULL;
-    }
-    const char *slash = module->path ? strrchr(module->path, '/') : NULL;
-    const char *base = slash ? slash + 1 : module->path;
-    if (!base || base[0] == 0) {
-        base = NULL;
-        CLR_TRY(read_text_field(runtime, module->address, l->module_file_name, true, &file, error));
-        if (file && file[0] == 0) {
-            clr_free((void *)(uintptr_t)file);
-            file = NULL;
-        }
-        enum clr_status status = CLR_OK;
-        if (!file && module->has_metadata && !module->is_dynamic)
-            status = metadata_text(&module->metadata, CLR_MODULE, 1, &file, error);
-        if (status != CLR_OK)
-            return status;
-        if (file) {
-            module->name = file;
-            return CLR_OK;
-        }
-        base = module->assembly_name;
-    }
-    char number[32];
-    if (!base) {
-        snprintf(number, sizeof number, "module 0x%llx", (unsigned long long)module->address);
-        base = number;
-    }
-    module->name = clr_copy_text(base, strlen(base));
-    return module->name ? CLR_OK : clr_no_memory(error);
+    struct clr_module *m = &module->shown;
+    if (m->has_metadata)
+        CLR_TRY(metadata_text(module, CLR_ASSEMBLY, 7, &m->assembly_name, error));
+    if (!m->assembly_name)
+        CLR_TRY(read_text_field(runtime, module->texts, m->address, l->module_simple_name, false,
+                                &m->assembly_name, error));
+    if (m->assembly_name && m->assembly_name[0] == 0)
+        m->assembly_name = NULL;
+    m->name = m->path ? clr_base_name(m->path) : NULL;
+    if (m->name && m->name[0])
+        return CLR_OK;
+    m->name = NULL;
+    CLR_TRY(read_text_field(runtime, module->texts, m->address, l->module_file_name, true, &m->name,
+                            error));
+    if (m->name && m->name[0] == 0)
+        m->name = NULL;
+    if (!m->name && m->has_metadata && !m->is_dynamic)
+        CLR_TRY(metadata_text(module, CLR_MODULE, 1, &m->name, error));
+    if (!m->name)
+        m->name = m->assembly_name;
+    if (m->name)
+        return CLR_OK;
+    struct clr_text number = {0};
+    clr_text_format(&number, "module 0x%llx", (unsigned long long)m->address);
+    return keep_text(module->texts, &number, &m->name, error);
 }
 
 static bool stop_at_first(void *context, uint64_t method_table)
@@ -507,14 +492,14 @@ enum clr_status clr_module_read(struct clr_runtime *runtime, struct clr_module_r
         find_binder(runtime, m);
         clr_field_word(runtime, m->pe_assembly, l->pe_image, &image);
     }
-    CLR_TRY(read_path(runtime, m, image, error));
+    CLR_TRY(read_path(runtime, module, image, error));
     if (image != 0)
         read_image(runtime, m, image);
     CLR_TRY(read_metadata(runtime, module, image, error));
     if (m->has_metadata)
         read_identity(m);
     find_dynamic(runtime, m, image);
-    CLR_TRY(read_names(runtime, m, error));
+    CLR_TRY(read_names(runtime, module, error));
     m->is_ready_to_run = clr_field_word(runtime, m->address, l->module_r2r, &r2r)
                              ? r2r != 0
                              : m->has_pe && m->pe.native_header_rva != 0;

@@ -4,11 +4,13 @@
 #ifndef CLR_RUNTIME_MODULE_H
 #define CLR_RUNTIME_MODULE_H
 
+#include "base/arena.h"
 #include "runtime/loader.h"
 
-/* A module and what it owns. The strings that struct clr_module shows are owned too. */
+/* A module and what it owns. The strings that struct clr_module shows lie in TEXTS. */
 struct clr_module_record {
     struct clr_module shown;
+    struct clr_arena *texts;         /* set it before the module is read */
     uint8_t *metadata_copy;          /* NULL when the bytes lie in one run */
     struct clr_metadata_hole *holes; /* what is not saved of them */
     size_t hole_count;

@@ -25,6 +25,7 @@
 #include <stddef.h>
 
 #include "base/alloc.h"
+#include "base/hash.h"
 #include "runtime/contracts.h"
 
 enum {
@@ -131,21 +132,20 @@ bool clr_object_string_text(const struct clr_runtime *runtime, uint64_t address,
 
 bool clr_object_string_hash(const struct clr_runtime *runtime, uint64_t address, uint64_t *hash)
 {
-    const uint64_t basis = 0xcbf29ce484222325u, prime = 0x100000001b3u; /* of FNV-1a, 64 bits */
     uint32_t length;
     void *copy;
     bool nomem;
     const uint8_t *bytes = string_bytes(runtime, address, &length, &copy, &nomem);
     if (!bytes)
         return false;
-    const uint16_t one = 1;
-    bool host_is_little = *(const uint8_t *)&one == 1;
-    bool little = host_is_little != clr_process_info(runtime->process)->swapped;
-    uint64_t value = basis;
-    for (size_t i = 0; i < (size_t)length * 2; i++)
-        value = (value ^ bytes[little ? i : i ^ 1]) * prime;
+    bool host_is_little = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__;
+    *hash = CLR_FNV_START;
+    if (host_is_little != clr_process_info(runtime->process)->swapped)
+        *hash = clr_hash_bytes(*hash, bytes, (size_t)length * 2);
+    else
+        for (size_t i = 0; i < (size_t)length * 2; i++)
+            *hash = clr_hash_bytes(*hash, &bytes[i ^ 1], 1);
     clr_free(copy);
-    *hash = value;
     return true;
 }
 

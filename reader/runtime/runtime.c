@@ -252,7 +252,7 @@ void clr_runtime_close(struct clr_runtime *runtime)
     clr_module_cache_destroy(runtime->modules);
     for (int id = 0; id < CLR_CONTRACTS; id++)
         clr_free(runtime->refusal[id]);
-    clr_descriptor_close((struct clr_descriptor *)(uintptr_t)runtime->descriptor);
+    clr_descriptor_close(runtime->descriptor);
     clr_free(runtime);
 }
 

@@ -228,8 +228,8 @@ struct clr_code_cache;
 
 struct clr_runtime {
     const struct clr_process *process;
-    const struct clr_descriptor *descriptor; /* owned */
-    struct clr_problems *problems;           /* the dump's */
+    struct clr_descriptor *descriptor; /* owned */
+    struct clr_problems *problems;     /* the dump's */
     uint8_t word;
     uint64_t alignment_mask;                                /* word - 1 */
     const struct clr_contract_row *contract[CLR_CONTRACTS]; /* NULL: not served */

@@ -28,7 +28,8 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "base/alloc.h"
+#include "base/arena.h"
+#include "base/array.h"
 #include "runtime/contracts.h"
 #include "runtime/ecma.h"
 #include "runtime/loader.h"
@@ -40,16 +41,9 @@ enum {
     RID = 0x00ffffff, /* of a token */
     MOST_ARGUMENTS = UINT16_MAX,
     ENDLESS = 255, /* levels of a name that is nested too deep */
-    CHUNK = 64 * 1024,
     MODULE_NAME_MAX = 200,
 };
 #define NAMES_MAX ((size_t)256 << 20)
-
-struct chunk {
-    struct chunk *next;
-    size_t used, room;
-    char bytes[];
-};
 
 struct name {
     const char *text;
@@ -59,45 +53,28 @@ struct name {
 
 struct clr_name_cache {
     struct clr_map handles; /* TypeHandle -> number in names, from 1 */
-    struct name *names;
-    size_t count, room;
+    CLR_ARRAY(struct name) names;
     struct clr_map spaces; /* address of the bytes in metadata -> text of ours */
-    struct chunk *chunks;
-    size_t bytes; /* in chunks */
+    struct clr_arena texts;
+    size_t bytes; /* in texts */
 };
 
 void clr_name_cache_destroy(struct clr_name_cache *cache)
 {
     if (!cache)
         return;
-    for (struct chunk *next; cache->chunks; cache->chunks = next) {
-        next = cache->chunks->next;
-        clr_free(cache->chunks);
-    }
+    clr_arena_deinit(&cache->texts);
     clr_map_deinit(&cache->handles);
     clr_map_deinit(&cache->spaces);
-    clr_free(cache->names);
+    CLR_ARRAY_FREE(&cache->names);
     clr_free(cache);
 }
 
 /* A terminated copy that lives with the cache; NULL: no memory. */
 static const char *keep(struct clr_name_cache *cache, const char *text, size_t length)
 {
-    struct chunk *chunk = cache->chunks;
-    if (!chunk || length + 1 > chunk->room - chunk->used) {
-        size_t room = length + 1 > CHUNK ? length + 1 : CHUNK;
-        if (!(chunk = clr_alloc(1, sizeof *chunk + room)))
-            return NULL;
-        chunk->room = room;
-        chunk->next = cache->chunks;
-        cache->chunks = chunk;
-        cache->bytes += room;
-    }
-    char *copy = chunk->bytes + chunk->used;
-    memcpy(copy, length ? text : "", length);
-    copy[length] = 0;
-    chunk->used += length + 1;
-    return copy;
+    cache->bytes += length + 1;
+    return clr_arena_text(&cache->texts, text, length);
 }
 
 /* --- making one ----------------------------------------------------------------------------- */
@@ -373,13 +350,13 @@ static void write_replacement(struct work *work)
 
 static bool store(struct clr_name_cache *cache, const struct work *work, struct name *name)
 {
-    if (work->text.failed || !clr_grow(&cache->names, cache->count, &cache->room, sizeof *name))
+    if (work->text.failed || !CLR_ARRAY_ROOM(&cache->names))
         return false;
     const char *text = keep(cache, work->text.data, work->text.length);
-    if (!text || !clr_map_put(&cache->handles, work->handle, cache->count + 1))
+    if (!text || !clr_map_put(&cache->handles, work->handle, cache->names.count + 1))
         return false;
     *name = (struct name){text, work->space, work->levels};
-    cache->names[cache->count++] = *name;
+    cache->names.items[cache->names.count++] = *name;
     return true;
 }
 
@@ -417,7 +394,7 @@ static bool find_name(struct clr_runtime *runtime, uint64_t handle, unsigned dep
     }
     uint64_t number;
     if (clr_map_get(&runtime->names->handles, handle, &number)) {
-        *name = runtime->names->names[number - 1];
+        *name = runtime->names->names.items[number - 1];
         return true;
     }
     if (handle == 0) { /* no key of the map, and no type */

@@ -83,15 +83,15 @@ static struct clr_process *process_with(const uint8_t *data, size_t size)
 
 static void check_names(const struct clr_descriptor *d)
 {
-    for (size_t i = 0; i < d->global_count; i++) {
-        const struct clr_global *row = &d->globals[i];
-        REQUIRE(row->part < d->part_count && (row->text || clr_has(row->value)));
+    for (size_t i = 0; i < d->globals.count; i++) {
+        const struct clr_global *row = &d->globals.items[i];
+        REQUIRE(row->part < d->parts.count && (row->text || clr_has(row->value)));
         REQUIRE(i == 0 || strcmp(row[-1].name, row->name) < 0);
         REQUIRE(clr_descriptor_global(d, row->name) == row);
     }
-    for (size_t i = 0; i < d->contract_count; i++) {
-        const struct clr_contract *row = &d->contracts[i];
-        REQUIRE(row->part < d->part_count && *row->version);
+    for (size_t i = 0; i < d->contracts.count; i++) {
+        const struct clr_contract *row = &d->contracts.items[i];
+        REQUIRE(row->part < d->parts.count && *row->version);
         REQUIRE(i == 0 || strcmp(row[-1].name, row->name) < 0);
         REQUIRE(clr_descriptor_contract(d, row->name) == row->version);
     }
@@ -100,19 +100,19 @@ static void check_names(const struct clr_descriptor *d)
 static void check_types(const struct clr_descriptor *d)
 {
     size_t fields = 0;
-    for (size_t i = 0; i < d->type_count; i++) {
-        const struct clr_described_type *row = &d->types[i];
-        REQUIRE(row->part < d->part_count && row->first_field == fields);
+    for (size_t i = 0; i < d->types.count; i++) {
+        const struct clr_described_type *row = &d->types.items[i];
+        REQUIRE(row->part < d->parts.count && row->first_field == fields);
         REQUIRE(i == 0 || strcmp(row[-1].name, row->name) < 0);
         REQUIRE(clr_descriptor_size(d, row->name) == row->size && row->size != 0);
         for (uint32_t k = 0; k < row->field_count; k++, fields++) {
-            const struct clr_described_field *field = &d->fields[fields];
-            REQUIRE(field->owner == i && field->part < d->part_count);
+            const struct clr_described_field *field = &d->fields.items[fields];
+            REQUIRE(field->owner == i && field->part < d->parts.count);
             REQUIRE(k == 0 || strcmp(field[-1].name, field->name) < 0);
             REQUIRE(clr_descriptor_offset(d, row->name, field->name) == field->offset);
         }
     }
-    REQUIRE(fields == d->field_count);
+    REQUIRE(fields == d->fields.count);
 }
 
 static void open_as_own(const uint8_t *data, size_t size)
