@@ -1,6 +1,6 @@
 /*
  * An ELF image, in memory or on disk, read piece by piece: a dump keeps some of its pages, so that
- * nothing here asks for more than the bytes on the way.
+ * nothing here asks for more bytes than it needs.
  *
  *   Ehdr, Phdr      where the image's parts are            (System V ABI)
  *   PT_NOTE         owner 'GNU', type 3: the build id, unique to the link that made the file

@@ -24,7 +24,7 @@ struct clr_elf_load {
     uint32_t flags;
 };
 
-/* What an image's first page tells. */
+/* What an image's first page says. */
 struct clr_elf_headers {
     struct clr_elf_load loads[CLR_LOADS_MAX];
     uint32_t load_count;

@@ -4,7 +4,7 @@
  *
  *   Ehdr   e_type ET_CORE, e_machine, e_phoff, e_phnum      (System V ABI, "ELF header")
  *          e_phnum 0xffff (PN_XNUM): the count is sh_info of section header 0, which the kernel
- *          writes at the end of the file. A cut core of more than 65,534 segments has lost it: then
+ *          writes at the end of the file. A cut core of more than 65,534 segments has not got it: then
  *          the table ends where the data of its first entry, the notes, begins.
  *   Phdr   PT_LOAD: p_vaddr, p_memsz of memory, p_offset, p_filesz of what was saved of it
  *   Nhdr   namesz, descsz, type, then name and contents, each padded to 4 bytes: core files do so
@@ -164,11 +164,11 @@ const struct clr_dump_format clr_elf_format = {.recognizes = recognizes, .read =
 /* --- Notes ------------------------------------------------------------------------------------ */
 
 static enum clr_status visit_part(Elf *elf, uint64_t offset, uint64_t size, clr_note_visit *visit,
-                                  void *context, uint64_t *lost, struct clr_error *error)
+                                  void *context, uint64_t *missing, struct clr_error *error)
 {
     Elf_Data *data = elf_getdata_rawchunk(elf, (int64_t)offset, size, ELF_T_NHDR);
     if (!data) {
-        *lost += size;
+        *missing += size;
         return CLR_OK;
     }
     size_t at = 0;
@@ -176,7 +176,7 @@ static enum clr_status visit_part(Elf *elf, uint64_t offset, uint64_t size, clr_
         GElf_Nhdr header;
         size_t name, contents, next = gelf_getnote(data, at, &header, &name, &contents);
         if (next == 0 || next <= at) {
-            *lost += data->d_size - at;
+            *missing += data->d_size - at;
             break;
         }
         const char *bytes = data->d_buf;
@@ -194,13 +194,13 @@ static enum clr_status visit_part(Elf *elf, uint64_t offset, uint64_t size, clr_
 }
 
 enum clr_status clr_elf_notes(void *elf, const struct clr_process *process, clr_note_visit *visit,
-                              void *context, uint64_t *lost, struct clr_error *error)
+                              void *context, uint64_t *missing, struct clr_error *error)
 {
     enum { PARTS_MAX = 1024 }; /* writers make one */
     const uint64_t file_size = process->info.file_size;
     uint64_t budget = file_size; /* parts that overlap are not read forever */
     size_t visited = 0;
-    *lost = 0;
+    *missing = 0;
     for (size_t i = 0; i < process->described.count; i++) {
         const struct clr_file_part *part = &process->described.items[i];
         uint64_t size = part->size;
@@ -208,16 +208,16 @@ enum clr_status clr_elf_notes(void *elf, const struct clr_process *process, clr_
         if (size == 0)
             continue;
         if (size > room) {
-            *lost += size - room;
+            *missing += size - room;
             size = room;
         }
         if (size > budget || ++visited > PARTS_MAX) {
-            *lost += size;
+            *missing += size;
             continue;
         }
         budget -= size;
         if (size)
-            CLR_TRY(visit_part(elf, part->offset, size, visit, context, lost, error));
+            CLR_TRY(visit_part(elf, part->offset, size, visit, context, missing, error));
     }
     return CLR_OK;
 }

@@ -13,7 +13,7 @@
  * A program can still write to constants, after mprotect: libcoreclr does so to one page. The
  * kernel then keeps that stretch as a mapping of its own between two that are otherwise like it,
  * because only one of two neighbours has private pages. So of the rows that share one PT_LOAD every
- * other one was written; which, a saved page tells. The kernel and gdb save what was written, so
+ * other one was written; which ones, a saved page shows. The kernel and gdb save what was written, so
  * that for them the question does not arise.
  *
  * When is it the same file?
@@ -227,8 +227,8 @@ static bool continues(const struct clr_mapping *a, const struct part *of_a,
            (!a->has_flags || !b->has_flags || a->flags == b->flags);
 }
 
-/* Of rows that continue each other every other one was written: those with a page to compare tell
- * of those without. Where no row has one, all are taken as written. */
+/* Of rows that continue each other every other one was written: those with a page to compare say
+ * which of the others were. Where no row has one, all are taken as written. */
 static void infer_written(const struct clr_mapping *const *rows, struct part *parts, size_t count)
 {
     for (size_t first = 0, end; first < count; first = end) {

@@ -8,7 +8,7 @@
  *                 r_debug   int version, word r_map: at DT_DEBUG of the program's dynamic section
  *                 link_map  words l_addr (the bias), l_name, l_ld (dynamic section), l_next
  *               It names what has no file, the vdso, and serves alone where NT_FILE is missing
- *   ELF magic   where the notes are lost (gdb writes them last, and a cut core has lost them), the
+ *   ELF magic   where the notes are missing (gdb writes them last, so a cut core lacks them), the
  *               saved regions that start with an ELF header are images; DT_SONAME names them
  *
  * Rows of one path belong to one image as long as they lie within the extent that the image's own
@@ -321,7 +321,7 @@ static bool images_of_loader(struct clr_process *process)
 {
     uint64_t next_at = 3 * (uint64_t)process->info.word_size, link = first_link(process);
     size_t known = process->images.count;
-    struct clr_map seen = {0}; /* a list that bites its tail ends there */
+    struct clr_map seen = {0}; /* a list with a cycle ends where it repeats */
     bool good = true;
     for (uint64_t ignored; good && link != 0 && seen.count < LINKS_MAX;) {
         if (clr_map_get(&seen, link, &ignored))

@@ -1,5 +1,5 @@
 /*
- * The saved memory of the process: sorted runs, and the one door to them.
+ * The saved memory of the process: sorted runs, and every read of them.
  *
  * Every range contributes the bytes that the file really holds of it; image files contribute what
  * the core left out. Runs are what is left when overlaps are resolved by rank: the order in which

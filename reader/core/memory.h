@@ -10,7 +10,7 @@
 
 #include "core/process.h"
 
-/* A file's bytes at fixed addresses, in one of two ways:
+/* A file's bytes at fixed addresses, in one of two forms:
  *   mapped     the core, by default: the page cache does the work
  *   piecewise  a private copy that is filled on first use, so that a file which is cut meanwhile
  *              is a failed read and not a SIGBUS: the core with option mmap: 0, and image files */
@@ -47,7 +47,7 @@ struct clr_extents {
 /* Sorts by start, then rank. */
 void clr_extents_sort(struct clr_extents *extents);
 
-/* Makes the runs out of EXTENTS, which it sorts. *OVERLAPPED: bytes that lost to a lower rank. */
+/* Makes the runs out of EXTENTS, which it sorts. *OVERLAPPED: bytes for which a lower rank was taken. */
 enum clr_status clr_runs_build(struct clr_process *process, struct clr_extents *extents,
                                uint64_t *overlapped, struct clr_error *error);
 

@@ -280,7 +280,7 @@ static enum clr_writer writer_of(const struct reader *reader)
 }
 
 /* The signal that ended the process: a thread's current one, else NT_SIGINFO's. gcore's NT_SIGINFO
- * tells of the stop by the debugger. */
+ * is that of the stop by the debugger. */
 static void find_signal(struct reader *reader)
 {
     struct clr_process_info *info = &reader->process->info;
@@ -323,7 +323,7 @@ enum clr_status clr_notes_read(struct clr_process *process, void *elf,
 {
     struct clr_process_info *info = &process->info;
     struct reader reader = {.process = process, .problems = problems};
-    uint64_t lost;
+    uint64_t missing;
     info->cpu = clr_arch_find(info->machine, info->word_size);
     if (info->cpu) {
         info->arch = info->cpu->name;
@@ -333,7 +333,7 @@ enum clr_status clr_notes_read(struct clr_process *process, void *elf,
         if (!(info->arch = clr_process_keep(process, text, strlen(text))))
             return clr_no_memory(error);
     }
-    CLR_TRY(clr_elf_notes(elf, process, visit, &reader, &lost, error));
+    CLR_TRY(clr_elf_notes(elf, process, visit, &reader, &missing, error));
     info->page_size = CLR_PAGE;
     if (reader.file_unit > 1)
         info->page_size = reader.file_unit;
@@ -344,11 +344,11 @@ enum clr_status clr_notes_read(struct clr_process *process, void *elf,
     info->writer = writer_of(&reader);
     find_signal(&reader);
     order_mappings(process);
-    if (lost)
-        clr_problem_of(problems, CLR_WARNING, "threads", 0, true, 0, lost,
+    if (missing)
+        clr_problem_of(problems, CLR_WARNING, "threads", 0, true, 0, missing,
                        "%llu bytes of the core's notes are missing: threads, mapped files and the "
                        "command may be incomplete",
-                       (unsigned long long)lost);
+                       (unsigned long long)missing);
     if (reader.undecoded)
         clr_problem_of(problems, CLR_WARNING, "threads", 0, true, 0, 0,
                        "%llu notes are of an unknown layout (%s, %u-bit) and were not read",

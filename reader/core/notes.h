@@ -16,9 +16,9 @@ typedef enum clr_status clr_note_visit(void *context, const struct clr_note *not
                                        struct clr_error *error);
 
 /* elf.c: calls VISIT for every whole note of the process's described parts, in the order of the
- * file. ELF is libelf's handle. *LOST: bytes that the file does not hold or that are no notes. */
+ * file. ELF is libelf's handle. *MISSING: bytes that the file does not hold or that are no notes. */
 enum clr_status clr_elf_notes(void *elf, const struct clr_process *process, clr_note_visit *visit,
-                              void *context, uint64_t *lost, struct clr_error *error);
+                              void *context, uint64_t *missing, struct clr_error *error);
 
 /* notes.c: fills what the notes say. */
 enum clr_status clr_notes_read(struct clr_process *process, void *elf,

@@ -2,7 +2,7 @@
  * Opening a dump: what kind of file it is, what its format reads, the runs of saved memory, the
  * images, the files that stand in for what was not saved. After that nothing changes.
  *
- * The identity of a core tells whether a result that was kept from an earlier session still fits:
+ * The identity of a core says whether a result that was kept from an earlier session still fits:
  * its size, and a hash of the ranges, of the parts that describe it and of pages spread over it. It
  * is not a checksum.
  */

@@ -140,7 +140,7 @@ size_t clr_process_images(const struct clr_process *process, const struct clr_im
 const struct clr_image *clr_image_at(const struct clr_process *process, uint64_t address);
 
 /* Address and size of an exported data or code symbol, by the image's GNU hash table. Only pages
- * on the way to it are read: a dump often lacks the others. */
+ * that lead to it are read: a dump often lacks the others. */
 bool clr_image_symbol(const struct clr_process *process, const struct clr_image *image,
                       const char *name, uint64_t *address, uint64_t *size);
 

@@ -3,7 +3,7 @@
  *
  * Of a range the file holds the first `saved` bytes, less what lies past its end. The rest was not
  * saved: the kernel leaves out pages that a file backs or that coredump_filter excludes, and a cut
- * file has lost its tail. Neither is ever read as zeros.
+ * file lacks its end. Neither is ever read as zeros.
  *
  * Regions are the ranges, with the path of the mapped file, and what mappings name beyond them:
  * createdump writes no range for pages that it leaves out.
@@ -183,12 +183,12 @@ static void count_missing(const struct clr_process *process, uint64_t start, uin
                           struct missing *missing)
 {
     enum { LISTED = 8 };
-    uint64_t lost = (end - start) - clr_saved_bytes(process, start, end);
-    if (lost == 0)
+    uint64_t unsaved = (end - start) - clr_saved_bytes(process, start, end);
+    if (unsaved == 0)
         return;
     if (missing->bytes == 0)
         missing->first = start;
-    missing->bytes += lost;
+    missing->bytes += unsaved;
     if (missing->listed == LISTED) {
         missing->unlisted++;
         return;
@@ -197,8 +197,8 @@ static void count_missing(const struct clr_process *process, uint64_t start, uin
                     (unsigned long long)start, (unsigned long long)end);
 }
 
-/* Goes over the ranges, joined where they touch. CUT: only what the file lost by
- * being cut, else all that is announced and not there. */
+/* Goes over the ranges, joined where they touch. CUT: only what the file lacks because
+ * it was cut, else all that is announced and not there. */
 static enum clr_status find_missing(const struct clr_process *process, bool cut,
                                     struct missing *missing, struct clr_error *error)
 {

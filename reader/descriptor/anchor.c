@@ -5,7 +5,7 @@
  * one of its entries leads to, the image itself) and checked; values are read relative to it. What
  * is read is judged before it is used: an entry of the runtime's table must be an address within
  * the runtime's image or its .bss, a variable that the GC publishes must lie in some image, a null
- * cell means that this flavour of the GC has no such thing. A value that fails is told from one
+ * cell means that this flavour of the GC has no such thing. A value that fails is distinguished from one
  * whose memory is not in the dump, for only the first speaks against the supplement.
  */
 #include <stdio.h>
@@ -365,7 +365,7 @@ static enum clr_status check_all(const struct clr_anchors *anchors, const char *
     return CLR_OK;
 }
 
-/* Follows "deref" words; *ADDRESS 0: a null word was met. */
+/* Follows "deref" words; *ADDRESS 0: there was a null word. */
 static enum clr_status follow(const struct clr_anchors *anchors, const char *what,
                               const clr_json *form, uint64_t *address, struct clr_error *error)
 {
@@ -412,7 +412,7 @@ bool clr_anchor_table(const struct clr_descriptor *d, const clr_json *form,
     return anchor->count <= TABLE_MAX;
 }
 
-/* "find": the only entry of BASE that meets the checks once it is followed. */
+/* "find": the only entry of BASE that passes the checks once it is followed. */
 static enum clr_status find_entry(const struct clr_anchors *anchors, const struct clr_anchor *base,
                                   const clr_json *form, const char *what, uint64_t *address,
                                   struct clr_error *error)
@@ -433,7 +433,7 @@ static enum clr_status find_entry(const struct clr_anchors *anchors, const struc
     if (found == 1)
         return CLR_OK;
     return clr_fail(error, CLR_UNSUPPORTED, base->address,
-                    "%zu of %llu entries of '%s' meet the checks of %s; one must", found,
+                    "%zu of %llu entries of '%s' pass the checks of %s; one must", found,
                     (unsigned long long)base->count, base->name, what);
 }
 

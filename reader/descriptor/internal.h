@@ -2,7 +2,7 @@
  * What the files of descriptor/ share: the descriptor while it is gathered.
  *
  * Gathering appends rows part by part, in the order of precedence (the target's own descriptor, its
- * sub-descriptors in the order they are met, the user's supplement, a shipped one). A row's number
+ * sub-descriptors in the order they are found, the user's supplement, a shipped one). A row's number
  * is therefore its rank: of rows with one name the lowest wins. clr_merge then sorts by name and
  * drops the others. Names are borrowed from the JSON documents, which live with the descriptor.
  */
@@ -131,7 +131,7 @@ struct clr_embedded {
 };
 extern const struct clr_embedded clr_supplements[];
 
-/* Adds the user's supplement and the shipped one that fits. OWN_ERROR tells why the target's own
+/* Adds the user's supplement and the shipped one that fits. OWN_ERROR says why the target's own
  * descriptor could not be read, or is empty if it was. */
 enum clr_status clr_supplement_apply(struct clr_descriptor *d, const struct clr_options *options,
                                      const struct clr_embedded *shipped, bool needed,

@@ -121,7 +121,7 @@ static enum clr_status no_runtime(const struct clr_process *process, struct clr_
         return clr_fail(error, CLR_NO_RUNTIME, 0,
                         "no .NET runtime found: the dump names no images (its NT_FILE note is "
                         "missing or cut short)");
-    /* A symbol that every CoreCLR exports tells whether symbols can be read at all. */
+    /* A symbol that every CoreCLR exports shows whether symbols can be read at all. */
     if (runtime && runtime->source != CLR_SOURCE_FILE &&
         !clr_image_symbol(process, runtime, "coreclr_initialize", &address, &size))
         return clr_fail(error, CLR_FAULT, runtime->start,

@@ -100,7 +100,7 @@ static enum clr_status merge_rows(struct clr_descriptor *d, void *rows, size_t *
     return done ? CLR_OK : clr_no_memory(error);
 }
 
-/* Types and fields under way into new arrays. */
+/* Types and fields while they are copied into new arrays. */
 struct type_merge {
     struct clr_descriptor *d;
     struct clr_described_type *types;
@@ -318,7 +318,7 @@ static enum clr_status read_children(struct clr_descriptor *d, const struct clr_
     return CLR_OK;
 }
 
-/* Reads the target's own descriptor; what is wrong with it is told in REASON, and nothing of it is
+/* Reads the target's own descriptor; what is wrong with it is said in REASON, and nothing of it is
  * kept then. */
 static enum clr_status read_own(struct clr_descriptor *d, uint64_t address,
                                 struct clr_error *reason, struct clr_error *error)

@@ -12,7 +12,7 @@
  *                            (default: a word) whose number of entries must be one of "counts"
  *       "image": true        the image's load bias, for measured offsets
  *       "via": NAME, …       a cell of an earlier anchor, as below; or "find": true, the only
- *                            entry of an array that meets "expect"
+ *                            entry of an array that passes "expect"
  *       "deref": n           so many words are followed from there; a null word: the anchor, and
  *                            all that is reached by it, is absent
  *       "expect": {…}        checks, all of which must hold
@@ -204,7 +204,7 @@ static enum clr_status use_file(struct clr_descriptor *d, const char *path, stru
 
 /* --- shipped ones ----------------------------------------------------------------------------- */
 
-/* The anchor by which a shipped supplement is told from the others: a table with known counts. */
+/* The anchor that distinguishes a shipped supplement from the others: a table with known counts. */
 static const clr_json *table_form(const clr_json *root)
 {
     const clr_json *list = clr_json_member(root, "anchors"), *form;
@@ -229,7 +229,7 @@ static void list_counts(struct clr_text *known, const clr_json *root, const clr_
     clr_text_format(known, ": %s;", runtime ? runtime : "?");
 }
 
-/* Uses the first shipped supplement whose table has the right length and that fits; *USED tells
+/* Uses the first shipped supplement whose table has the right length and that fits; *USED says
  * whether one was, REASON why the first candidate was not. */
 static enum clr_status use_shipped(struct clr_descriptor *d, const struct clr_embedded *shipped,
                                    bool *used, bool *candidate, struct clr_error *reason,

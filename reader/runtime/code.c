@@ -20,7 +20,7 @@
  *
  * A method's code is its main body and its funclets; its size is where the last of them ends, or
  * what its GC information says where RUNTIME_FUNCTIONs have no end (arm64). Stubs that stand
- * before methods tell neither size nor method. What ReadyToRun images bring: r2r.c.
+ * before methods have neither size nor method. What ReadyToRun images bring: r2r.c.
  *
  * Knowledge: the runtime's docs/design/datacontracts/ExecutionManager.md, codeman.h.
  */
@@ -46,9 +46,9 @@ enum {
     SECTION_IS_CODE = 2,
     SECTION_IS_STUBS = 4,
     SECTION_IS_INTERPRETED = 8,
-    STUB_LAST = 0xf,     /* where StubCodeBlockLast is not told */
+    STUB_LAST = 0xf,     /* where StubCodeBlockLast is not described */
     UNWINDS_MAX = 65536, /* funclets of a method */
-    GC_VERSION = 4,      /* where GCInfoVersion is not told and code is not measured by it */
+    GC_VERSION = 4,      /* where GCInfoVersion is not described and code is not measured by it */
 };
 
 #define AT(m) offsetof(struct clr_code_layout, m)
@@ -293,7 +293,7 @@ static bool add_code(struct clr_codes *codes, const struct clr_code *code)
     return true;
 }
 
-/* Where the last body or funclet ends; 0 if it is not told. */
+/* Where the last body or funclet ends; 0 if it is not known. */
 static uint64_t measure(const struct clr_runtime *runtime, struct clr_code *code)
 {
     const struct clr_code_layout *l = &runtime->code;

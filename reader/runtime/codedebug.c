@@ -2,7 +2,7 @@
  * The DebugInfo of one code: where its blob is, which format it has, and what it says.
  *
  * The blob's address stands in the JIT's header of the code or in the image's debug section
- * (code.c, r2r.c). A blob does not tell its size: as much as is saved is looked at, a little first.
+ * (code.c, r2r.c). A blob does not hold its size: as much as is saved is looked at, a little first.
  * For the JIT's the contract says the format, for an image its ReadyToRun version; where both may
  * be, the one that fits.
  */

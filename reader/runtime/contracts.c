@@ -2,7 +2,7 @@
  * What we speak: one row per version of a contract.
  *
  * The next version of a contract is a row here; it needs code only if the algorithm differs, and
- * then a flag (runtime.h) tells the contract's file so. Versions are compared as text: numbering
+ * then a flag (runtime.h) says so to the contract's file. Versions are compared as text: numbering
  * restarted between .NET 10 ('1', '2') and 11 ('c1'), so a number alone says nothing.
  *
  *   version   announced by

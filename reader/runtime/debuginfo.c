@@ -48,7 +48,7 @@
 
 enum {
     NIBBLES_OF_U32 = 11,
-    ESCAPE_SIZES = 0xffffffff, /* of TRIPLE: the size of uninstrumented bounds is told too */
+    ESCAPE_SIZES = 0xffffffff, /* of TRIPLE: the size of uninstrumented bounds is given too */
     FLAG_PATCHPOINT = 1,
     FLAG_RICH = 2,
     IL_BIAS = 3,

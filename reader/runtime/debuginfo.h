@@ -9,7 +9,7 @@
 #include "base/text.h"
 #include "runtime/code.h"
 
-/* One way to write it: a row of clr_debug_formats. The next version is a row. */
+/* One form of it: a row of clr_debug_formats. The next version is a row. */
 enum clr_debug_container {
     CLR_DEBUG_PAIR,   /* sizes of bounds and variables */
     CLR_DEBUG_TRIPLE, /* the same, or an escape and the size of uninstrumented bounds too */

@@ -8,7 +8,7 @@
  *
  * An instantiation has one flat list of arguments for all levels, outermost first. How many belong
  * to a level stands in its name behind a backtick; what is left goes to the last level, so that
- * names without an arity lose nothing.
+ * names without an arity stay as they are.
  *
  * A signature is a byte code, read by recursive descent:
  *
@@ -334,7 +334,7 @@ static const char *const simple_types[] = {
     [CLR_ELEMENT_OBJECT] = "System.Object",
 };
 
-/* One signature on its way. */
+/* One signature while it is read. */
 struct reader {
     const struct clr_ecma_context *context;
     struct clr_bytes *bytes;

@@ -1,5 +1,5 @@
 /*
- * Rows and signatures of metadata as text in the way of C#: names of types, of fields' types, of
+ * Rows and signatures of metadata as text as C# writes them: names of types, of fields' types, of
  * methods. Knows metadata only; what an instantiation puts in for type variables comes by callback.
  *
  * Names: 'Zoo.Gen<Zoo.Pair>+Inner<System.Int32>': namespace, nested types with '+', each level with

@@ -35,7 +35,7 @@ struct clr_field_walk {
     uint32_t left;
 };
 
-/* False if TYPE is no MethodTable or its class cannot be read (a problem of area fields tells of
+/* False if TYPE is no MethodTable or its class cannot be read (a problem of area fields reports
  * the latter). Connection's thread only: names come from the cache of modules. */
 bool clr_field_walk_start(struct clr_field_walk *walk, struct clr_runtime *runtime, uint64_t type);
 /* False at the end; a damaged FieldDesc ends the walk with a problem of area fields. */

@@ -103,7 +103,7 @@ enum clr_status clr_finalizers_read(const struct clr_runtime *runtime, const str
                         "the runtime describes its finalizer queue with impossible numbers");
     for (uint32_t i = 0; i < gc->heap_count; i++) {
         if (gc->heaps[i].finalize == 0) {
-            /* Each heap has a queue. A heap that cannot be found has been told. */
+            /* Each heap has a queue. A heap that cannot be found has been reported. */
             if (gc->heaps[i].generations != 0)
                 clr_problem_of(problems, CLR_ERROR, "finalizer_queue", i, true, 0, 0,
                                "the finalizer queue of heap %u cannot be found: its objects are "

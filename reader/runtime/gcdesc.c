@@ -53,8 +53,8 @@ static enum clr_status fault(const struct clr_type *type, uint64_t address, stru
                     (unsigned long long)type->address, (unsigned long long)address);
 }
 
-static enum clr_status nonsense(const struct clr_type *type, const char *what,
-                                struct clr_error *error)
+static enum clr_status bad_gcdesc(const struct clr_type *type, const char *what,
+                                  struct clr_error *error)
 {
     return clr_fail(error, CLR_BAD_DATA, type->address, "GCDesc of type 0x%llx: %s",
                     (unsigned long long)type->address, what);
@@ -74,19 +74,19 @@ static enum clr_status read_series(const struct clr_runtime *runtime, const stru
         if (!read_signed(runtime, at, &size) || !clr_read_word(runtime->process, at + word, &start))
             return fault(type, at, error);
         if (start < word || start % word || start >= UINT32_MAX)
-            return nonsense(type, "a series starts outside the object", error);
+            return bad_gcdesc(type, "a series starts outside the object", error);
         if (grows) {
             /* bytes = raw size - lack; the end, start + bytes, stays before the next header. */
             int64_t lack = -size;
             if (lack < (int64_t)(start + word) || lack >= UINT32_MAX)
-                return nonsense(type, "a series ends outside the array", error);
+                return bad_gcdesc(type, "a series ends outside the array", error);
             if (!add(pool, slots, start, (uint64_t)lack))
                 return clr_no_memory(error);
         } else {
             int64_t bytes = size + (int64_t)base;
             if (bytes < 0 || bytes % (int64_t)word ||
                 start + (uint64_t)bytes > (base > word ? base - word : 0))
-                return nonsense(type, "a series ends outside the object", error);
+                return bad_gcdesc(type, "a series ends outside the object", error);
             if (bytes && !add(pool, slots, start, (uint64_t)bytes / word))
                 return clr_no_memory(error);
         }
@@ -100,11 +100,11 @@ static enum clr_status read_items(const struct clr_runtime *runtime, const struc
 {
     uint64_t word = runtime->word, start, element = 0;
     if (!type->component_size)
-        return nonsense(type, "repeats items, but the type is no array", error);
+        return bad_gcdesc(type, "repeats items, but the type is no array", error);
     if (!clr_read_word(runtime->process, type->address - 2 * word, &start))
         return fault(type, type->address - 2 * word, error);
     if (start < word || start % word || start >= (uint64_t)type->base_size + type->component_size)
-        return nonsense(type, "its slots start outside the array", error);
+        return bad_gcdesc(type, "its slots start outside the array", error);
     slots->kind = CLR_SLOTS_REPEATED;
     slots->start = (uint32_t)start;
     for (int64_t i = 0; i < items; i++) {
@@ -116,10 +116,10 @@ static enum clr_status read_items(const struct clr_runtime *runtime, const struc
             return clr_no_memory(error);
         element += count * word + skip;
         if (element > type->component_size)
-            return nonsense(type, "items are longer than an element", error);
+            return bad_gcdesc(type, "items are longer than an element", error);
     }
     if (element != type->component_size)
-        return nonsense(type, "items do not cover an element", error);
+        return bad_gcdesc(type, "items do not cover an element", error);
     slots->stride = (uint32_t)element;
     if (slots->count == 0)
         slots->kind = CLR_SLOTS_NONE;
@@ -142,7 +142,7 @@ enum clr_status clr_slots_read(const struct clr_runtime *runtime, const struct c
     if (!read_signed(runtime, type->address - runtime->word, &series))
         return fault(type, type->address - runtime->word, error);
     if (series == 0 || series > MOST_SERIES || series < -MOST_SERIES)
-        return nonsense(type, "impossible number of series", error);
+        return bad_gcdesc(type, "impossible number of series", error);
     size_t before = pool->count;
     enum clr_status status = series > 0 ? read_series(runtime, type, series, pool, slots, error)
                                         : read_items(runtime, type, -series, pool, slots, error);

@@ -15,7 +15,7 @@ struct clr_gc_opening {
     struct clr_problems *problems;
     struct clr_error *error;
     struct clr_gc *gc;
-    struct clr_map seen; /* HeapSegments met */
+    struct clr_map seen; /* HeapSegments that were read */
     size_t segment_room, context_room;
 };
 

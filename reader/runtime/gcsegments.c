@@ -3,8 +3,8 @@
  *
  * A segment is believed if its memory is aligned, ends behind its start and below 2^63, and
  * overlaps no other that is saved as well or better; an end that makes no sense is cut. What is
- * refused is told with a problem, and makes the heap incomplete. Lists are followed until they end
- * or come to a segment that was met before.
+ * refused is reported as a problem, and makes the heap incomplete. Lists are followed until they end
+ * or come to a segment that was read before.
  *
  * The end of the ephemeral segment of a heap is not in the segment: it is (GCHeap)AllocAllocated.
  */

@@ -13,7 +13,7 @@
  *
  * The last internal type holds user data and is no kind of handle. The number of tables is that of
  * the processors, not of the heaps: with a heap count that adapts (DATAS) a reader that goes by
- * heaps misses handles. .NET 11 publishes TotalCpuCount; before it a table proves itself: each
+ * heaps misses handles. .NET 11 publishes TotalCpuCount; before it a table is recognized: each
  * segment names its table in the word behind NextSegment, and what follows the last table does not.
  *
  * A ref_counted handle of .NET 10 and later holds an object that stands for a COM wrapper; 11 says
@@ -199,9 +199,9 @@ static enum clr_status read_table(struct walk *walk, uint64_t table, uint32_t nu
         return CLR_OK;
     }
     for (unsigned steps = 0; segment != 0; steps++) {
-        uint64_t met;
+        uint64_t known;
         if (steps >= MOST_SEGMENTS || segment % gc->segment_size ||
-            clr_map_get(&walk->seen, segment, &met)) {
+            clr_map_get(&walk->seen, segment, &known)) {
             damaged(walk, segment, "a list of segments that does not end");
             break;
         }
@@ -217,7 +217,7 @@ static enum clr_status read_table(struct walk *walk, uint64_t table, uint32_t nu
 }
 
 /* Whether the word at SLOT leads to a table: for runtimes that do not say how many there are. */
-static bool proves_itself(const struct walk *walk, uint64_t table)
+static bool is_valid_table(const struct walk *walk, uint64_t table)
 {
     const struct clr_gc_layout *gc = &walk->runtime->gc;
     uint64_t segment;
@@ -235,15 +235,15 @@ static enum clr_status read_bucket(struct walk *walk, const struct clr_gc *gc, u
         damaged(walk, bucket, "a bucket that is not saved");
         return CLR_OK;
     }
-    bool told = clr_has(runtime->gc.cpu_count) &&
-                clr_read_u32(runtime->process, runtime->gc.cpu_count, &processors) &&
-                processors >= 1 && processors <= MOST_TABLES;
+    bool counted = clr_has(runtime->gc.cpu_count) &&
+                   clr_read_u32(runtime->process, runtime->gc.cpu_count, &processors) &&
+                   processors >= 1 && processors <= MOST_TABLES;
     if (gc->server)
-        most = told ? processors : MOST_TABLES;
+        most = counted ? processors : MOST_TABLES;
     for (uint32_t i = 0; i < most; i++) {
         uint64_t table;
         bool saved = clr_read_word(runtime->process, tables + (uint64_t)i * runtime->word, &table);
-        if (gc->server && !told && (!saved || !proves_itself(walk, table))) {
+        if (gc->server && !counted && (!saved || !is_valid_table(walk, table))) {
             if (i < gc->heap_count)
                 damaged(walk, tables + (uint64_t)i * runtime->word, "fewer tables than heaps");
             break;

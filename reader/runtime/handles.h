@@ -26,7 +26,7 @@ const char *clr_handle_kind_text(unsigned kind); /* as in schema.md; NULL past t
 
 struct clr_handle {
     uint64_t address;        /* of the slot */
-    uint64_t object;         /* never 0: a slot that holds null cannot be told from a free one */
+    uint64_t object;         /* never 0: a slot that holds null looks like a free one */
     uint64_t secondary;      /* of a dependent handle: its value, 0 if none */
     uint64_t secondary_slot; /* where that is stored; 0 for other kinds */
     uint64_t user_data;      /* the block's extra word, 0 if the block has none */

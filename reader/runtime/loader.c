@@ -205,7 +205,7 @@ static enum clr_status damaged_list(struct clr_runtime *runtime, struct clr_modu
     return CLR_OK;
 }
 
-/* Walks the list; what is damaged is told and ends it. Only a lack of memory is an error. */
+/* Walks the list; what is damaged is reported and ends it. Only a lack of memory is an error. */
 static enum clr_status read_list(struct clr_runtime *runtime, struct clr_module_cache *cache,
                                  struct clr_error *error)
 {

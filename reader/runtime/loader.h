@@ -27,7 +27,7 @@ struct clr_module {
 };
 
 /* All modules of the application domain, in the order of the assembly list; then those that were
- * met only through clr_module_get. */
+ * found only through clr_module_get. */
 enum clr_status clr_modules(struct clr_runtime *runtime, const struct clr_module *const **modules,
                             size_t *count, struct clr_error *error);
 /* One by its address, read on first use; NULL if it is none. Lives with the runtime. */

@@ -16,7 +16,7 @@ struct clr_loop {
     uint64_t mark, steps, power;
 };
 
-/* Whether ADDRESS, the next one on the way, has been seen. */
+/* Whether ADDRESS, the next one of a list, has been seen. */
 static inline bool clr_loop_again(struct clr_loop *loop, uint64_t address)
 {
     if (loop->power != 0 && address == loop->mark)

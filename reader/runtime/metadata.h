@@ -119,7 +119,7 @@ bool clr_metadata_type_def_or_ref(uint32_t value, enum clr_table_id *table, uint
  * of no meaning and a column of another kind. */
 bool clr_metadata_target(enum clr_table_id table, unsigned column, uint32_t value,
                          enum clr_table_id *target, uint32_t *rid);
-/* The other way round: the value by which that column names row RID of TARGET; for
+/* The reverse: the value by which that column names row RID of TARGET; for
  * clr_metadata_find. */
 bool clr_metadata_reference(enum clr_table_id table, unsigned column, enum clr_table_id target,
                             uint32_t rid, uint32_t *value);

@@ -25,7 +25,7 @@
  *   instantiations    Module.InstMethodHashTable: chains as those of types (loader.c); the low two
  *                     bits of a value are flags
  *
- * A MethodDesc proves itself: its chunk holds it, and the chunk's MethodTable is one. The sizes
+ * A MethodDesc is recognized by its chunk: the chunk holds it, and the chunk's MethodTable is one. The sizes
  * must lead from the first method of a chunk exactly to its end.
  *
  * Knowledge: the runtime's docs/design/datacontracts/RuntimeTypeSystem.md, method.hpp.

@@ -20,7 +20,7 @@
  * changed at run time, else from the CLI header of the image: in memory, or in an image file that
  * stands in for it (its bytes are runs of the process like any other). Bytes that lie in several
  * runs are copied, and what is missing between them stays a hole: names on a page that was not
- * saved are lost, the module's others are not.
+ * saved are missing, the module's others are not.
  *
  * Knowledge: the runtime's docs/design/datacontracts/Loader.md and EcmaMetadata.md, ceeload.h.
  */
@@ -244,17 +244,17 @@ static void report_metadata(const struct clr_runtime *runtime,
 {
     const struct clr_module *m = &module->shown;
     const unsigned long long start = m->metadata_address, size = m->metadata_size;
-    const unsigned long long lost = size - saved, address = m->address;
+    const unsigned long long missing = size - saved, address = m->address;
     if (m->has_metadata && module->hole_count > 0)
         clr_problem_of(runtime->problems, CLR_WARNING, "types", address, false,
-                       start + module->holes[0].start, lost,
+                       start + module->holes[0].start, missing,
                        "%llu bytes of the metadata of the module at 0x%llx are not saved (the "
-                       "first at 0x%llx): types, fields and methods that are told there have no "
+                       "first at 0x%llx): types, fields and methods that are named there have no "
                        "names; option 'modules' names a folder with the files",
-                       lost, address, start + module->holes[0].start);
-    else if (!m->has_metadata && lost > 0)
+                       missing, address, start + module->holes[0].start);
+    else if (!m->has_metadata && missing > 0)
         clr_problem_of(
-            runtime->problems, CLR_WARNING, "modules", address, false, start, lost,
+            runtime->problems, CLR_WARNING, "modules", address, false, start, missing,
             "the metadata of the module at 0x%llx is not saved (0x%llx, %llu bytes): its "
             "types have no names; option 'modules' names a folder with the files",
             address, start, size);

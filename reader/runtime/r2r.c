@@ -21,14 +21,14 @@
  * RVAs count from the composite file.
  *
  * A method is one runtime function and those of its funclets, one behind the other; its cold part,
- * if it was split off, is another such row. How long it is, the GC information tells, which
+ * if it was split off, is another such row. How long it is, its GC information says, which
  * follows the unwind information of its first function, whose form is the machine's (arch/).
  *
  * NativeArray (debug section): varint: count << 2 | log2 of the width of index entries; the index:
  * one entry for each 16 elements, the distance from the index to a tree; a tree's nodes are
  * varints: bit 0: the low half follows, bit 1: the high half is at the distance in the rest;
  * neither: a leaf for the element whose number the rest is. Varint: the low bits of the first byte
- * tell the length. An element here is a varint: 0: the blob follows; else it begins that far
+ * give the length. An element here is a varint: 0: the blob follows; else it begins that far
  * before the element.
  *
  * Knowledge: the runtime's docs/design/coreclr/botr/readytorun-format.md,
@@ -155,7 +155,7 @@ bool clr_native_array_find(const struct clr_runtime *runtime, uint64_t address, 
 /* --- Opening ------------------------------------------------------------------------------------
  */
 
-static void tell(struct clr_runtime *runtime, const struct clr_r2r *image, const char *what)
+static void report(struct clr_runtime *runtime, const struct clr_r2r *image, const char *what)
 {
     clr_problem_of(runtime->problems, CLR_WARNING, "native_codes", image->info, false, image->begin,
                    0,
@@ -181,7 +181,7 @@ static enum clr_status read_entries(struct clr_runtime *runtime, struct clr_r2r 
     if (!clr_has(l->r2r_entries) || !clr_has(l->hash_buckets) || !clr_has(l->bucket_size) ||
         !clr_read_word(runtime->process, image->info + l->r2r_entries + l->hash_buckets,
                        &buckets)) {
-        tell(runtime, image, "its map of entry points is not saved");
+        report(runtime, image, "its map of entry points is not saved");
         return CLR_OK;
     }
     if (buckets == 0)
@@ -194,7 +194,7 @@ static enum clr_status read_entries(struct clr_runtime *runtime, struct clr_r2r 
     else
         saved = clr_saved_bytes(runtime->process, first, first + count * l->bucket_size);
     if (saved == 0 || saved < count * l->bucket_size)
-        tell(runtime, image, "its map of entry points is not saved as a whole");
+        report(runtime, image, "its map of entry points is not saved as a whole");
     if (saved == 0)
         return CLR_OK;
     for (uint64_t i = 0; i < count && saved != 0; i++) {
@@ -237,7 +237,7 @@ static bool read_directory(const struct clr_runtime *runtime, uint64_t directory
            constant_u32(runtime, directory, runtime->code.directory_size, size);
 }
 
-/* The debug section: told, or found in the header. */
+/* The debug section: described, or found in the header. */
 static void find_debug_section(struct clr_runtime *runtime, struct clr_r2r *image)
 {
     const struct clr_code_layout *l = &runtime->code;
@@ -246,18 +246,19 @@ static void find_debug_section(struct clr_runtime *runtime, struct clr_r2r *imag
     if (!clr_field_word(runtime, image->info, l->r2r_header, &header) ||
         !constant_u16(runtime, header, l->r2r_major, &image->major) ||
         !constant_u16(runtime, header, l->r2r_minor, &image->minor)) {
-        tell(runtime, image, "its header is not saved, so its debug information cannot be read");
+        report(runtime, image, "its header is not saved, so its debug information cannot be read");
         return;
     }
     if (clr_field_word(runtime, image->info, l->r2r_debug, &directory)) {
         if (directory != 0 &&
             !read_directory(runtime, directory, &image->debug_rva, &image->debug_size))
-            tell(runtime, image, "where its debug information is was not saved");
+            report(runtime, image, "where its debug information is was not saved");
         return;
     }
     if (!clr_has(l->core_header) || !clr_has(l->core_size) || !clr_has(l->part_size) ||
         !constant_u32(runtime, header + l->core_header, l->core_count, &count)) {
-        tell(runtime, image, "its sections are not saved, so its debug information cannot be read");
+        report(runtime, image,
+               "its sections are not saved, so its debug information cannot be read");
         return;
     }
     uint64_t part = header + l->core_header + l->core_size;
@@ -276,7 +277,7 @@ static void read_functions(struct clr_runtime *runtime, struct clr_r2r *image)
     if (!clr_field_word(runtime, image->info, l->r2r_functions, &image->functions) ||
         !clr_field_u32(runtime, image->info, l->r2r_count, &count) || !clr_has(l->function_size) ||
         l->function_size == 0) {
-        tell(runtime, image, "its list of functions is not known");
+        report(runtime, image, "its list of functions is not known");
         return;
     }
     image->function_count = count;
@@ -304,7 +305,7 @@ enum clr_status clr_r2r_open(struct clr_runtime *runtime, uint64_t module, uint6
     if (!clr_field_word(runtime, module, runtime->loader.module_r2r, &image->info) ||
         image->info == 0) {
         image->info = module;
-        tell(runtime, image, "what describes it is not saved");
+        report(runtime, image, "what describes it is not saved");
         *result = image;
         return CLR_OK;
     }
@@ -438,7 +439,7 @@ static uint64_t end_of(const struct clr_runtime *runtime, const struct clr_r2r *
     uint32_t end;
     if (function_field(runtime, image, number, runtime->code.function_end, &end))
         return image->base + end;
-    /* Without an end: where the next begins, less its padding, which nobody tells. */
+    /* Without an end: where the next begins, less its padding, whose size is not known. */
     if (function_field(runtime, image, number + 1, runtime->code.function_begin, &end))
         return image->base + end;
     return 0;
@@ -484,7 +485,7 @@ void clr_r2r_code(const struct clr_runtime *runtime, const struct clr_r2r *image
     if (total == 0 || !find_cold(runtime, image, code->function, &first, &last) ||
         !function_field(runtime, image, first, runtime->code.function_begin, &begin))
         return;
-    /* The length that the GC information tells is that of both parts. */
+    /* The length in the GC information is that of both parts. */
     uint64_t cold_end = end_of(runtime, image, last), cold_start = image->base + begin;
     if (cold_end <= cold_start || cold_end - cold_start >= total)
         return;

@@ -40,12 +40,12 @@ bool clr_r2r_function(const struct clr_runtime *runtime, const struct clr_r2r *i
 void clr_r2r_code(const struct clr_runtime *runtime, const struct clr_r2r *image,
                   const struct clr_r2r_entry *entry, struct clr_code *code, struct clr_code *cold);
 
-/* Length of a method's code as its GC information tells; 0 if not readable. VERSION of the format.
+/* Length of a method's code as its GC information says; 0 if not readable. VERSION of the format.
  */
 uint64_t clr_gc_code_length(const struct clr_runtime *runtime, uint64_t gc_info, unsigned version);
 
 /* Where in the NativeArray at ADDRESS (of at most SIZE bytes) element INDEX begins; false if it has
- * none or makes no sense. */
+ * none or is damaged. */
 bool clr_native_array_find(const struct clr_runtime *runtime, uint64_t address, uint32_t size,
                            uint32_t index, uint64_t *element);
 

@@ -34,7 +34,7 @@ struct clr_static {
 };
 
 /* Finds FIELD (of a walk over an exact type) on THREAD, which only thread statics need. False if the
- * runtime's structures on the way are not saved. */
+ * runtime's structures that lead to it are not saved. */
 bool clr_static_find(struct clr_runtime *runtime, const struct clr_field *field,
                      const struct clr_thread *thread, struct clr_static *found);
 

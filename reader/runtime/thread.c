@@ -38,7 +38,7 @@ enum {
     STATE_POOL = 0x01000000,
 };
 
-/* State bits in words, in the order in which they are told. */
+/* State bits in words, in the order in which they are listed. */
 static const struct {
     uint32_t bit;
     const char *text;

@@ -17,7 +17,7 @@ struct clr_thread {
     uint64_t last_thrown;
     uint64_t stack_base, stack_limit;    /* highest and lowest address; 0 if not known */
     uint64_t alloc_pointer, alloc_limit; /* both 0: no allocation context */
-    uint64_t allocated_bytes; /* since it started; CLR_ABSENT where the runtime does not tell */
+    uint64_t allocated_bytes; /* since it started; CLR_ABSENT where the runtime does not say */
     uint64_t locals, frame, tracker, gc_frame, static_data;
 };
 

@@ -127,7 +127,7 @@ static uint64_t word_at(const struct clr_runtime *runtime, const uint8_t *bytes)
     return swapped ? __builtin_bswap64(wide) : wide;
 }
 
-/* Calls USE with each saved word of an array; what is not saved is told and passed over. */
+/* Calls USE with each saved word of an array; what is not saved is reported and left out. */
 static void each_word(struct each *each, uint64_t start, uint64_t count,
                       void (*use)(struct each *each, uint64_t value))
 {
@@ -227,7 +227,7 @@ static void each_instantiation(struct each *each)
     uint32_t entries;
     if (!clr_has(l->module_type_params) || !clr_has(l->hash_buckets) || !clr_has(l->hash_value) ||
         !clr_has(l->hash_next))
-        return; /* not described before .NET 10: the walk of the heap meets them */
+        return; /* not described before .NET 10: the walk of the heap finds them */
     if (!clr_field_word(runtime, each->module->address, l->module_type_params, &table)) {
         missing(each, each->module->address, each->module->address);
         return;

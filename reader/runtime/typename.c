@@ -40,7 +40,7 @@ enum {
     DESC_KIND = 0xff, /* of TypeAndFlags */
     RID = 0x00ffffff, /* of a token */
     MOST_ARGUMENTS = UINT16_MAX,
-    ENDLESS = 255, /* levels of a name that is nested too deep */
+    LEVELS_UNKNOWN = 255, /* levels of a name that is nested too deep */
     MODULE_NAME_MAX = 200,
 };
 #define NAMES_MAX ((size_t)256 << 20)
@@ -190,7 +190,7 @@ static bool write_definition(struct work *work)
     if (clr_ecma_definition_name(metadata, work->token & RID, open ? NULL : &arguments,
                                  &work->text))
         return true;
-    /* The rows have been read for the namespace, and arguments tell of their own failures. The
+    /* The rows have been read for the namespace, and arguments report their own failures. The
      * names of its own parameters may be missing. */
     if (open && metadata->hole_count)
         return fail(work, work->text.failed ? NO_MEMORY : BAD_METADATA);
@@ -299,7 +299,7 @@ static void report(const struct work *work)
     clr_problem_of(problems, CLR_WARNING, "types", owner, false, work->handle, 0, __VA_ARGS__)
     switch (work->failure) {
     case NO_MODULE:
-        REPORT("the type at 0x%llx has no name: the dump does not tell its module and token", at);
+        REPORT("the type at 0x%llx has no name: its module and token are not in the dump", at);
         break;
     case NO_METADATA:
         REPORT("types of module %s have no names: its metadata was not found (the first is the "
@@ -307,7 +307,7 @@ static void report(const struct work *work)
                module, at);
         break;
     case BAD_METADATA:
-        if (work->module->metadata.hole_count) /* that is told of the module */
+        if (work->module->metadata.hole_count) /* that is reported for the module */
             break;
         REPORT(
             "types of module %s have no names: their rows in its metadata are damaged (the first "
@@ -375,7 +375,7 @@ static bool make_name(struct work *work, struct name *name)
     if (work->failure == NO_MEMORY || (work->failure == TOO_DEEP && work->depth > 0))
         return false;
     if (work->failure != NONE) {
-        work->levels = work->failure == TOO_DEEP ? ENDLESS : 1;
+        work->levels = work->failure == TOO_DEEP ? LEVELS_UNKNOWN : 1;
         write_replacement(work);
     }
     if (!store(cache, work, name))

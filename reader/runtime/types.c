@@ -4,7 +4,7 @@
  * A MethodTable is what an object points at: sizes, flags, parent, module. What types that share
  * code have in common stands in an EEClass. The union word leads there: with bit 0 clear it is the
  * EEClass, with bit 0 set the canonical MethodTable of the group, which has the EEClass. The
- * EEClass points back at the canonical MethodTable: that is how a MethodTable is told from other
+ * EEClass points back at the canonical MethodTable: that is how a MethodTable is distinguished from other
  * memory.
  *
  *   what                          name (offset by the descriptor)             since
@@ -365,7 +365,7 @@ bool clr_class_counts(const struct clr_runtime *runtime, uint64_t type_class,
         *counts = (struct clr_class_counts){instance, statics, thread_statics};
         return true;
     }
-    /* .NET 8 keeps them behind the fixed part; bit-packed ones have not been met and are refused.
+    /* .NET 8 keeps them behind the fixed part; bit-packed ones have not been seen and are refused.
      */
     return clr_field_u8(runtime, type_class, t->class_fixed_size, &fixed) &&
            clr_field_u8(runtime, type_class, t->class_are_packed, &packed) && packed == 0 &&

@@ -37,7 +37,7 @@ struct clr_type {
     uint32_t base_size, component_size;                                  /* bytes */
     uint64_t parent, module, type_class, canonical, auxiliary, per_inst; /* 0 if none */
     uint32_t
-        token; /* 0x02…… TypeDef, 0 if it has none (arrays, continuations), or if it is not told
+        token; /* 0x02…… TypeDef, 0 if it has none (arrays, continuations), or if it is not known
                        (.NET 8: the row ids from 65535 on) */
     uint32_t attributes; /* CorTypeAttr */
     uint8_t norm_type;   /* InternalCorElementType */

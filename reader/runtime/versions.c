@@ -147,7 +147,7 @@ static uint64_t slot_word(const struct clr_runtime *runtime, const struct clr_me
     return entry;
 }
 
-/* What a call runs, as the method's slot tells; 0 if that is none of CODES. */
+/* What a call runs, as the method's slot says; 0 if that is none of CODES. */
 static uint64_t called_code(const struct clr_runtime *runtime, const struct clr_method *method,
                             struct clr_code *const *codes, size_t count)
 {

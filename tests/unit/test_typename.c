@@ -274,7 +274,7 @@ START_TEST(replacements)
     ck_assert_str_eq(name(tokenless), unknown);
     snprintf(unknown, sizeof unknown, "<unknown 0x%llx>", (unsigned long long)homeless);
     ck_assert_str_eq(name(homeless), unknown);
-    ck_assert_uint_eq(problems("does not tell its module and token"), 2);
+    ck_assert_uint_eq(problems("its module and token are not in the dump"), 2);
     snprintf(unknown, sizeof unknown, "<unknown 0x%llx>", (unsigned long long)strange);
     ck_assert_str_eq(name(strange), unknown);
     snprintf(unknown, sizeof unknown, "<unknown 0x%llx>", (unsigned long long)memory);
