@@ -770,6 +770,12 @@ START_TEST(rows_are_read_on_demand)
     ck_assert_int_eq(read_count, THINGS + 17);
     check_text("SELECT count(*) FROM read_rows WHERE label = 'abc'", "17\n");
     ck_assert_int_eq(read_count, THINGS + 34);
+    read_count = 0;
+    check_text("SELECT count(*) FROM read_rows WHERE id BETWEEN 3000 AND 3047", "2\n");
+    ck_assert_int_eq(read_count, 3);
+    check_text("SELECT count(*) FROM read_rows WHERE id > 3000 AND id < 3047 ORDER BY id DESC",
+               "1\n");
+    ck_assert_int_eq(read_count, 6);
 }
 END_TEST
 
