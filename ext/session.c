@@ -19,14 +19,14 @@
 #include "session.h"
 
 #include <limits.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/threads.h"
 
-enum { DEFAULT_THREADS = 8, PROGRESS_NANOSECONDS = 500000000 };
+enum { PROGRESS_NANOSECONDS = 500000000 };
 
 static const char pulse_sql[] = "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x+1 FROM c "
                                 "LIMIT 200) SELECT max(x) FROM c";
@@ -71,7 +71,8 @@ static bool poll_pulse(void *context, const char *what, uint64_t done, uint64_t 
 static void make_pulse(const struct clr_session *session, struct clr_pulse *pulse,
                        const struct clr_options *options)
 {
-    unsigned threads = options && options->threads ? options->threads : session->processors;
+    unsigned threads =
+        options && options->threads ? clr_threads(options->threads, NULL) : session->processors;
     *pulse = (struct clr_pulse){
         .db = session->db,
         .statement = pulse->statement,
@@ -84,15 +85,6 @@ static void make_pulse(const struct clr_session *session, struct clr_pulse *puls
     };
 }
 
-static unsigned count_processors(void)
-{
-    cpu_set_t set;
-    if (sched_getaffinity(0, sizeof set, &set) != 0)
-        return 1;
-    int count = CPU_COUNT(&set);
-    return count < DEFAULT_THREADS ? (unsigned)count : DEFAULT_THREADS;
-}
-
 struct clr_session *clr_session_create(sqlite3 *db)
 {
     struct clr_session *session = clr_alloc(1, sizeof *session);
@@ -103,7 +95,7 @@ struct clr_session *clr_session_create(sqlite3 *db)
     session->db = db;
     session->references = 1;
     session->next_number = (int64_t)start + 1;
-    session->processors = count_processors();
+    session->processors = clr_threads(0, NULL);
     make_pulse(session, &session->pulse, NULL);
     return session;
 }
