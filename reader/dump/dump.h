@@ -95,6 +95,11 @@ enum clr_status clr_dump_need(struct clr_dump *dump, unsigned parts, struct clr_
 enum clr_status clr_dump_types(struct clr_dump *dump, struct clr_job *job, const uint64_t **types,
                                size_t *count, struct clr_error *error);
 
+/* Whether ADDRESS is in that list. It is made, and the heap walked, only where neither the modules' tables
+ * nor the words at ADDRESS tell. */
+enum clr_status clr_dump_has_type(struct clr_dump *dump, struct clr_job *job, uint64_t address,
+                                  bool *has, struct clr_error *error);
+
 /* Reports a slot that holds no object, or bytes of an object that are not saved (VALUE 0): once a
  * slot, however often it is met. Connection's thread. */
 void clr_dump_invalid_ref(struct clr_dump *dump, uint64_t slot, uint64_t value, uint64_t length);

@@ -98,7 +98,7 @@ bool clr_object_scan_next(struct clr_object_scan *scan, struct clr_object *objec
 
 /* --- The list of all types: module tables, instantiations, and types met in the walk --- */
 
-/* Made on first use on the connection's thread; sorted by address; lives with the heap. */
+/* Made on first use on the connection's thread; sorted by address, as signed; lives with the heap. */
 enum clr_status clr_heap_types(struct clr_heap *heap, struct clr_runtime *runtime,
                                const uint64_t **types, size_t *count, struct clr_error *error);
 

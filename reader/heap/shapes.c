@@ -9,8 +9,8 @@
  *
  * The list of all types is made here too, and not in runtime/, because types that no table of a
  * module names are met only in the heap: modules' TypeDef maps and instantiations, the types of
- * objects, and what those lead to (base types, elements of arrays, canonical types), so that every
- * column which holds a type joins.
+ * objects, and what those lead to (base types, interfaces, elements of arrays, canonical types), so
+ * that every column which holds a type joins.
  *
  * Free blocks: the runtime's own MethodTable for them has no class; base size is the smallest
  * object, the component is a byte.
@@ -311,10 +311,11 @@ static bool add_type(void *context, uint64_t type)
     return true;
 }
 
-/* What a type's columns name: base type, element, the type whose code it shares. */
+/* What a type's columns name: base type, interfaces, element, the type whose code it shares. */
 static bool add_related(struct type_set *set, const struct clr_runtime *runtime, uint64_t address)
 {
     struct clr_type type;
+    uint64_t interface;
     if (!clr_type_read(runtime, address, &type))
         return true;
     if (type.parent != 0 && clr_type_valid(runtime, type.parent) && !add_type(set, type.parent))
@@ -322,6 +323,10 @@ static bool add_related(struct type_set *set, const struct clr_runtime *runtime,
     if (type.element_handle != 0 && !(type.element_handle & HANDLE_TYPE_DESC) &&
         clr_type_valid(runtime, type.element_handle) && !add_type(set, type.element_handle))
         return false;
+    for (uint32_t i = 0; i < type.interfaces && clr_type_interface(runtime, &type, i, &interface);
+         i++)
+        if (clr_type_valid(runtime, interface) && !add_type(set, interface))
+            return false;
     return type.canonical == 0 || type.canonical == address ||
            !clr_type_valid(runtime, type.canonical) || add_type(set, type.canonical);
 }
@@ -354,7 +359,7 @@ static enum clr_status add_all(struct type_set *set, const struct clr_heap *heap
 
 static int by_address(const void *a, const void *b)
 {
-    uint64_t x, y;
+    int64_t x, y;
     memcpy(&x, a, sizeof x);
     memcpy(&y, b, sizeof y);
     return x < y ? -1 : x > y;
