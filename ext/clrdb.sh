@@ -13,8 +13,8 @@
 # Rows alone are on standard output: what clr_attach says of the dump is on standard error, unless there
 # is a prompt. The status is 0 only if the dump was opened and every statement ran.
 #
-# The module is looked for in $CLRDB_MODULE, in the library folders beside this script, then by the
-# dynamic linker. $CLRDB_SQLITE names another sqlite3.
+# The module is looked for in $CLRDB_MODULE, in the library folders beside this script, in the build folder
+# of a checkout, then by the dynamic linker. $CLRDB_SQLITE names another sqlite3.
 set -eu
 
 usage() {
@@ -77,7 +77,8 @@ module=${CLRDB_MODULE:-}
 if [ -z "$module" ]; then
     module=clrdb
     here=$(dirname "$(readlink -f "$0")")
-    for file in "$here"/../lib/clrdb.so "$here"/../lib/*/clrdb.so "$here"/../lib64/clrdb.so; do
+    for file in "$here"/../lib/clrdb.so "$here"/../lib/*/clrdb.so "$here"/../lib64/clrdb.so \
+        "$here"/../build/release/clrdb.so; do
         [ -f "$file" ] && module=$file && break
     done
 fi
