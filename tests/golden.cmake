@@ -49,3 +49,11 @@ host_test(examples examples_test.sh ${dump_folder}/ws11.core)
 add_test(NAME install COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/install_test.sh
   ${CMAKE_BINARY_DIR} ${dump_folder}/ws11.core)
 set_tests_properties(install PROPERTIES TIMEOUT 120 ENVIRONMENT "${host_environment}")
+
+# The cookbook's recipes on a program that printed the truth, where there is something to find and where there is nothing.
+foreach(size none small)
+  add_test(NAME recipes_${size} COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/programs/recipes/check.sh $<TARGET_FILE:runner>
+    $<TARGET_FILE:clrdb> ${CMAKE_SOURCE_DIR} ${dump_folder}/recipes-${size}.core
+    ${CMAKE_CURRENT_SOURCE_DIR}/dumps/recipes-${size}.slt)
+  set_tests_properties(recipes_${size} PROPERTIES TIMEOUT 300 ENVIRONMENT "${host_environment}")
+endforeach()
