@@ -13,6 +13,7 @@
 #include <stdlib.h>
 
 #include "base/alloc.h"
+#include "base/search.h"
 
 enum { POLL_EDGES = 1 << 12 };
 
@@ -35,8 +36,7 @@ static bool append(struct clr_object_path *path, size_t *room, uint32_t number, 
     return true;
 }
 
-/* The object that an edge starts from. */
-static uint32_t source_of(const struct clr_dump *dump, uint64_t edge)
+uint32_t clr_path_source(const struct clr_dump *dump, uint64_t edge)
 {
     uint64_t units = clr_units(dump->heap);
     return edge < units ? clr_unit_owner(dump->heap, edge)
@@ -60,7 +60,7 @@ enum clr_status clr_path_shortest(const struct clr_dump *dump, uint32_t number,
     for (size_t hop = distance; hop > 0; hop--) {
         uint64_t edge = clr_wide_get(&reach->parent, number);
         path->hops[hop] = (struct clr_hop){number, edge};
-        number = source_of(dump, edge);
+        number = clr_path_source(dump, edge);
     }
     path->hops[0] = (struct clr_hop){number, CLR_NO_UNIT};
     path->root = (uint32_t)clr_wide_get(&reach->parent, number);
@@ -76,14 +76,20 @@ struct met {
     uint64_t edge;
 };
 
+/* Ids of all roots by the object that they hold; kept with the dump. */
+struct root_order {
+    uint32_t *ids; /* NULL: not made yet */
+    size_t count;
+};
+
 struct clr_path_search {
     const struct clr_dump *dump;
     struct met *queue;
     size_t head, tail, room;
     struct clr_map places; /* number + 1 -> place in the queue */
-    uint32_t *roots;       /* ids of the precise or conservative roots, by object */
-    size_t root_count;
+    const struct root_order *order;
     size_t root_at, root_end; /* roots of the object at HEAD that are still to be given */
+    uint32_t given;           /* roots that clr_path_search_count counted */
     bool second;
 };
 
@@ -112,49 +118,75 @@ static bool meet(struct clr_path_search *search, uint32_t number, uint32_t next,
     return true;
 }
 
+static void free_root_order(void *data)
+{
+    clr_free(((struct root_order *)data)->ids);
+    clr_free(data);
+}
+
+static enum clr_status need_root_order(struct clr_dump *dump, const struct root_order **result,
+                                       struct clr_error *error)
+{
+    struct root_order *order;
+    const struct clr_roots *roots = dump->roots;
+    CLR_TRY(clr_dump_keep(dump, free_root_order, sizeof *order, &order, error));
+    *result = order;
+    if (order->ids)
+        return CLR_OK;
+    if (!(order->ids = clr_alloc(roots->count, sizeof *order->ids)))
+        return clr_no_memory(error);
+    for (size_t i = 0; i < roots->count; i++)
+        order->ids[i] = (uint32_t)i;
+    order->count = roots->count;
+    if (order->count > 1)
+        qsort_r(order->ids, order->count, sizeof *order->ids, by_object, (void *)(uintptr_t)roots);
+    return CLR_OK;
+}
+
+/* The next root of the object at HEAD that counts in the search's part; false: there are no more. */
+static bool next_root(struct clr_path_search *search, uint32_t *root)
+{
+    const struct clr_root *rows = search->dump->roots->rows;
+    while (search->root_at < search->root_end) {
+        *root = search->order->ids[search->root_at++];
+        if (rows[*root].is_conservative == search->second)
+            return true;
+    }
+    return false;
+}
+
 /* The roots of the object at HEAD. */
 static void find_roots(struct clr_path_search *search)
 {
     const struct clr_root *rows = search->dump->roots->rows;
+    const uint32_t *ids = search->order->ids;
     uint32_t number = search->queue[search->head].number;
-    size_t low = 0, high = search->root_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (rows[search->roots[middle]].number < number)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    search->root_at = low;
-    while (low < search->root_count && rows[search->roots[low]].number == number)
-        low++;
-    search->root_end = low;
+    CLR_SEARCH(search->root_at, 0, search->order->count,
+               rows[ids[search->root_at]].number < number);
+    for (search->root_end = search->root_at;
+         search->root_end < search->order->count && rows[ids[search->root_end]].number == number;)
+        search->root_end++;
 }
 
-enum clr_status clr_path_search_start(const struct clr_dump *dump, uint32_t number,
+enum clr_status clr_path_search_start(struct clr_dump *dump, uint32_t number,
                                       struct clr_path_search **out, struct clr_error *error)
 {
-    const struct clr_roots *roots = dump->roots;
-    struct clr_path_search *search = clr_alloc(1, sizeof *search);
+    const struct root_order *order;
     *out = NULL;
+    CLR_TRY(need_root_order(dump, &order, error));
+    struct clr_path_search *search = clr_alloc(1, sizeof *search);
     if (!search)
-        return no_memory(error);
+        return clr_no_memory(error);
     search->dump = dump;
+    search->order = order;
     search->second = clr_reach_second(&dump->reach, number);
-    if (!(search->roots = clr_alloc(roots->count, sizeof *search->roots)) ||
-        (clr_reach_distance(&dump->reach, number) != CLR_UNREACHED &&
-         !meet(search, number, 0, CLR_NO_UNIT))) {
-        clr_path_search_end(search);
-        return no_memory(error);
-    }
-    for (size_t i = 0; i < roots->count; i++)
-        if (roots->rows[i].is_conservative == search->second)
-            search->roots[search->root_count++] = (uint32_t)i;
-    if (search->root_count)
-        qsort_r(search->roots, search->root_count, sizeof *search->roots, by_object,
-                (void *)(uintptr_t)roots);
-    if (search->tail)
+    if (clr_reach_distance(&dump->reach, number) != CLR_UNREACHED) {
+        if (!meet(search, number, 0, CLR_NO_UNIT)) {
+            clr_path_search_end(search);
+            return clr_no_memory(error);
+        }
         find_roots(search);
+    }
     *out = search;
     return CLR_OK;
 }
@@ -164,7 +196,6 @@ void clr_path_search_end(struct clr_path_search *search)
     if (!search)
         return;
     clr_free(search->queue);
-    clr_free(search->roots);
     clr_map_deinit(&search->places);
     clr_free(search);
 }
@@ -182,6 +213,15 @@ static bool is_static_array(const struct clr_roots *roots, uint32_t number)
     return low < roots->static_array_count && roots->static_arrays[low] == number;
 }
 
+bool clr_path_follows(const struct clr_dump *dump, const struct clr_ref *ref, uint32_t target)
+{
+    bool in_object = ref->kind == CLR_REF_MEMBER || ref->kind == CLR_REF_ELEMENT;
+    return clr_reach_distance(&dump->reach, ref->source_number) != CLR_UNREACHED &&
+           clr_reach_second(&dump->reach, ref->source_number) ==
+               clr_reach_second(&dump->reach, target) &&
+           !(in_object && is_static_array(dump->roots, ref->source_number));
+}
+
 /* Puts the sources of all edges to the object at HEAD at the end of the queue. */
 static enum clr_status expand(struct clr_path_search *search, struct clr_job *job,
                               struct clr_error *error)
@@ -195,9 +235,7 @@ static enum clr_status expand(struct clr_path_search *search, struct clr_job *jo
         bool in_object = ref.kind == CLR_REF_MEMBER || ref.kind == CLR_REF_ELEMENT;
         if (steps % POLL_EDGES == 0)
             CLR_TRY(clr_job_poll(job, "searching for roots", search->head, search->tail, error));
-        if (clr_reach_distance(&dump->reach, ref.source_number) == CLR_UNREACHED ||
-            clr_reach_second(&dump->reach, ref.source_number) != search->second ||
-            (in_object && is_static_array(dump->roots, ref.source_number)))
+        if (!clr_path_follows(dump, &ref, search->queue[search->head].number))
             continue;
         if (ref.kind == CLR_REF_DEPENDENT)
             edge = clr_units(dump->heap) + clr_dependent_index(dump->refs, &ref);
@@ -225,6 +263,24 @@ static enum clr_status give(const struct clr_path_search *search, uint32_t root,
     return CLR_OK;
 }
 
+enum clr_status clr_path_search_count(struct clr_path_search *search, uint32_t most_objects,
+                                      uint32_t most, struct clr_job *job, uint32_t *count,
+                                      struct clr_error *error)
+{
+    size_t end = search->head + most_objects;
+    while (search->head < search->tail) {
+        for (uint32_t root; next_root(search, &root);)
+            search->given++;
+        if (search->given >= most || search->head >= end)
+            break;
+        CLR_TRY(expand(search, job, error));
+        if (++search->head < search->tail)
+            find_roots(search);
+    }
+    *count = search->given < most ? search->given : most;
+    return CLR_OK;
+}
+
 enum clr_status clr_path_search_next(struct clr_path_search *search, struct clr_job *job,
                                      struct clr_object_path *path, bool *found,
                                      struct clr_error *error)
@@ -232,9 +288,10 @@ enum clr_status clr_path_search_next(struct clr_path_search *search, struct clr_
     *found = false;
     *path = (struct clr_object_path){0};
     while (search->head < search->tail) {
-        if (search->root_at < search->root_end) {
+        uint32_t root;
+        if (next_root(search, &root)) {
             *found = true;
-            return give(search, search->roots[search->root_at++], path, error);
+            return give(search, root, path, error);
         }
         CLR_TRY(expand(search, job, error));
         if (++search->head < search->tail)

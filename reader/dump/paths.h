@@ -27,12 +27,21 @@ enum clr_status clr_path_shortest(const struct clr_dump *dump, uint32_t number,
 /* Ways from several roots, shortest first: a search backwards that finds a root's objects in the
  * order of their distance. Each root gives one way, its shortest. Needs REACH and REVERSE. */
 struct clr_path_search;
-enum clr_status clr_path_search_start(const struct clr_dump *dump, uint32_t number,
+enum clr_status clr_path_search_start(struct clr_dump *dump, uint32_t number,
                                       struct clr_path_search **search, struct clr_error *error);
 /* *FOUND false: there are no more roots. */
 enum clr_status clr_path_search_next(struct clr_path_search *search, struct clr_job *job,
                                      struct clr_object_path *path, bool *found,
                                      struct clr_error *error);
+/* Goes on with the search over MOST_OBJECTS more objects (0: the object itself), until MOST roots were
+ * found or there are no more: *COUNT is how many, from the start on. For searches that give no paths. */
+enum clr_status clr_path_search_count(struct clr_path_search *search, uint32_t most_objects,
+                                      uint32_t most, struct clr_job *job, uint32_t *count,
+                                      struct clr_error *error);
+/* Whether a search backwards from TARGET's part follows REF: an edge of the graph. */
+bool clr_path_follows(const struct clr_dump *dump, const struct clr_ref *ref, uint32_t target);
+/* The object that an edge starts from. */
+uint32_t clr_path_source(const struct clr_dump *dump, uint64_t edge);
 void clr_path_search_end(struct clr_path_search *search);
 
 #endif
