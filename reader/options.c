@@ -50,7 +50,7 @@ static const char *const kind_names[] = {
 
 static enum clr_status out_of_memory(struct clr_error *error)
 {
-    return clr_fail(error, CLR_NOMEM, 0, "out of memory");
+    return clr_no_memory(error);
 }
 
 /* The names that there are, in a row. */

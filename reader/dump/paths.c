@@ -13,13 +13,9 @@
 #include <stdlib.h>
 
 #include "base/alloc.h"
+#include "base/search.h"
 
 enum { POLL_EDGES = 1 << 12 };
-
-static enum clr_status no_memory(struct clr_error *error)
-{
-    return clr_fail(error, CLR_NOMEM, 0, "out of memory for a path");
-}
 
 void clr_object_path_deinit(struct clr_object_path *path)
 {
@@ -55,7 +51,7 @@ enum clr_status clr_path_shortest(const struct clr_dump *dump, uint32_t number,
     path->hops = clr_alloc(path->count, sizeof *path->hops);
     if (!path->hops) {
         path->count = 0;
-        return no_memory(error);
+        return clr_no_memory(error);
     }
     for (size_t hop = distance; hop > 0; hop--) {
         uint64_t edge = clr_wide_get(&reach->parent, number);
@@ -117,18 +113,12 @@ static void find_roots(struct clr_path_search *search)
 {
     const struct clr_root *rows = search->dump->roots->rows;
     uint32_t number = search->queue[search->head].number;
-    size_t low = 0, high = search->root_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (rows[search->roots[middle]].number < number)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    search->root_at = low;
-    while (low < search->root_count && rows[search->roots[low]].number == number)
-        low++;
-    search->root_end = low;
+    size_t i;
+    CLR_SEARCH(i, 0, search->root_count, rows[search->roots[i]].number < number);
+    search->root_at = i;
+    while (i < search->root_count && rows[search->roots[i]].number == number)
+        i++;
+    search->root_end = i;
 }
 
 enum clr_status clr_path_search_start(const struct clr_dump *dump, uint32_t number,
@@ -138,14 +128,14 @@ enum clr_status clr_path_search_start(const struct clr_dump *dump, uint32_t numb
     struct clr_path_search *search = clr_alloc(1, sizeof *search);
     *out = NULL;
     if (!search)
-        return no_memory(error);
+        return clr_no_memory(error);
     search->dump = dump;
     search->second = clr_reach_second(&dump->reach, number);
     if (!(search->roots = clr_alloc(roots->count, sizeof *search->roots)) ||
         (clr_reach_distance(&dump->reach, number) != CLR_UNREACHED &&
          !meet(search, number, 0, CLR_NO_UNIT))) {
         clr_path_search_end(search);
-        return no_memory(error);
+        return clr_no_memory(error);
     }
     for (size_t i = 0; i < roots->count; i++)
         if (roots->rows[i].is_conservative == search->second)
@@ -171,15 +161,9 @@ void clr_path_search_end(struct clr_path_search *search)
 
 static bool is_static_array(const struct clr_roots *roots, uint32_t number)
 {
-    size_t low = 0, high = roots->static_array_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (roots->static_arrays[middle] < number)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < roots->static_array_count && roots->static_arrays[low] == number;
+    size_t i;
+    CLR_SEARCH(i, 0, roots->static_array_count, roots->static_arrays[i] < number);
+    return i < roots->static_array_count && roots->static_arrays[i] == number;
 }
 
 /* Puts the sources of all edges to the object at HEAD at the end of the queue. */
@@ -204,7 +188,7 @@ static enum clr_status expand(struct clr_path_search *search, struct clr_job *jo
         else
             edge = clr_unit(dump->heap, in_object ? ref.address : ref.source);
         if (!meet(search, ref.source_number, (uint32_t)search->head, edge))
-            return no_memory(error);
+            return clr_no_memory(error);
     }
     return clr_job_poll(job, "searching for roots", search->head, search->tail, error);
 }
@@ -216,11 +200,11 @@ static enum clr_status give(const struct clr_path_search *search, uint32_t root,
     size_t room = 0;
     *path = (struct clr_object_path){.root = root};
     if (!append(path, &room, met->number, CLR_NO_UNIT))
-        return no_memory(error); /* nothing was allocated */
+        return clr_no_memory(error); /* nothing was allocated */
     for (; met->edge != CLR_NO_UNIT; met = &search->queue[met->next])
         if (!append(path, &room, search->queue[met->next].number, met->edge)) {
             clr_object_path_deinit(path);
-            return no_memory(error);
+            return clr_no_memory(error);
         }
     return CLR_OK;
 }

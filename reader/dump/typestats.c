@@ -11,11 +11,6 @@
 
 enum { POLL_OBJECTS = 1 << 16 };
 
-static enum clr_status no_memory(struct clr_error *error)
-{
-    return clr_fail(error, CLR_NOMEM, 0, "out of memory for the statistics of types");
-}
-
 enum clr_status clr_alive_by_shape(const struct clr_dump *dump, struct clr_job *job,
                                    struct clr_alive **out, struct clr_error *error)
 {
@@ -26,7 +21,7 @@ enum clr_status clr_alive_by_shape(const struct clr_dump *dump, struct clr_job *
     struct clr_object object;
     *out = NULL;
     if (!alive)
-        return no_memory(error);
+        return clr_no_memory(error);
     clr_object_scan_start(&scan, dump->heap, 0, clr_heap_count(dump->heap), false);
     while (clr_object_scan_next(&scan, &object)) {
         if (dump->reach.distance[object.number] != CLR_UNREACHED) {
@@ -54,7 +49,8 @@ enum clr_status clr_retained_by_shape(const struct clr_dump *dump, struct clr_jo
     uint64_t *ends = clr_alloc(count, sizeof *ends);
     uint32_t *by_place = clr_alloc_large(reached, sizeof *by_place); /* number */
     uint32_t *shape_of = clr_alloc_large(dominators->count, sizeof *shape_of);
-    enum clr_status status = retained && ends && by_place && shape_of ? CLR_OK : no_memory(error);
+    enum clr_status status =
+        retained && ends && by_place && shape_of ? CLR_OK : clr_no_memory(error);
     struct clr_object_scan scan;
     struct clr_object object;
     *out = NULL;

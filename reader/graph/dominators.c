@@ -69,11 +69,6 @@ static void drop(uint32_t **array, size_t count)
     *array = NULL;
 }
 
-static enum clr_status no_memory(struct clr_error *error)
-{
-    return clr_fail(error, CLR_NOMEM, 0, "out of memory for the dominators of the heap");
-}
-
 /* Entries of arrays by vertex: the virtual root is one more. */
 static size_t room_of(uint32_t count)
 {
@@ -221,7 +216,7 @@ static enum clr_status find_predecessors(struct work *w, const struct clr_root_n
     const uint32_t *targets = w->edges->targets;
     size_t blocks = ((size_t)w->reached >> CLR_OFFSETS_SHIFT) + 2;
     if (!(w->rows.base = clr_alloc(blocks, sizeof *w->rows.base)))
-        return no_memory(error);
+        return clr_no_memory(error);
     w->rows.rest = w->dfn + room_of(w->count);
     w->rows.count = w->reached + 1;
     for (int pass = 0; pass < 2; pass++) {
@@ -267,7 +262,7 @@ static enum clr_status find_predecessors(struct work *w, const struct clr_root_n
             w->rows.rest[v] = (uint32_t)rest;
         }
         if (!(w->predecessors = clr_alloc_large(w->predecessor_count, sizeof *w->predecessors)))
-            return no_memory(error);
+            return clr_no_memory(error);
         CLR_TRY(touch(w, &w->predecessors, 1, w->predecessor_count, error));
     }
     return CLR_OK;
@@ -403,7 +398,7 @@ enum clr_status clr_dominators_build(const struct clr_edges *edges,
     if (!(w.block = clr_alloc_large(block_of(w.count), sizeof *w.block)) ||
         !large(&w.vertex, room) || !large(&w.ancestor, room) || !large(&w.semi, room) ||
         !large(&w.idom, room))
-        status = no_memory(error);
+        status = clr_no_memory(error);
     if (status == CLR_OK) {
         w.dfn = (uint32_t *)w.block;
         uint32_t *const fresh[MOST_ARRAYS] = {w.dfn,      w.dfn + room, w.vertex,

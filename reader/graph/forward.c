@@ -43,11 +43,6 @@ struct sweep {
     struct waiting ring[RING];
 };
 
-static enum clr_status no_memory(struct clr_error *error)
-{
-    return clr_fail(error, CLR_NOMEM, 0, "out of memory for the graph of the heap");
-}
-
 CLR_SWEPT bool takes_slots(struct sweep *s, uint32_t number)
 {
     const struct build *b = s->build;
@@ -168,7 +163,7 @@ static enum clr_status fill_part(void *context, unsigned worker, size_t part,
     for (unsigned i = s.turn > RING ? s.turn - RING : 0; i != s.turn; i++)
         look_up(&s, &s.ring[i % RING]);
     if (s.invalid->failed)
-        return no_memory(error);
+        return clr_no_memory(error);
     return s.overflows ? clr_fail(error, CLR_IO, 0,
                                   "the core was changed while it was read: an object has more "
                                   "references than before")
@@ -219,7 +214,7 @@ static enum clr_status run(struct build *b, enum clr_with_slots with_slots, stru
     CLR_TRY(clr_heap_pieces(b->heap, &b->firsts, &b->parts, error));
     if (!clr_offsets_alloc(&edges->offsets, b->heap->count) ||
         !(b->invalid = clr_alloc(b->parts, sizeof *b->invalid)))
-        return no_memory(error);
+        return clr_no_memory(error);
     CLR_TRY(clr_job_run(job, "counting references", b->parts, count_part, b, error));
     CLR_TRY(count_dependents(b, error));
     CLR_TRY(sum(&edges->offsets, &edges->target_count, error));
@@ -227,7 +222,7 @@ static enum clr_status run(struct build *b, enum clr_with_slots with_slots, stru
     if (!edges->targets ||
         (with_slots && !clr_wide_alloc(&b->forward->slots, edges->target_count,
                                        clr_units(b->heap) + b->map->dependent_count)))
-        return no_memory(error);
+        return clr_no_memory(error);
     CLR_TRY(clr_job_run(job, "reading references", b->parts, fill_part, b, error));
     fill_dependents(b);
     return clr_invalid_gather(b->invalid, b->parts, &b->forward->invalid, error);
@@ -241,7 +236,7 @@ enum clr_status clr_forward_build(const struct clr_ref_map *map, const uint32_t 
     struct build b = {.heap = map->heap, .map = map, .skip = skip, .skip_count = skip_count};
     *out = NULL;
     if (!(b.forward = clr_alloc(1, sizeof *b.forward)))
-        return no_memory(error);
+        return clr_no_memory(error);
     b.forward->map = map;
     enum clr_status status = run(&b, with_slots, job, error);
     for (size_t i = 0; b.invalid && i < b.parts; i++)

@@ -16,6 +16,7 @@
 #include <stdlib.h>
 
 #include "base/alloc.h"
+#include "base/search.h"
 #include "graph/sweep.h"
 
 enum {
@@ -327,15 +328,9 @@ void clr_link_scan_start(struct clr_link_scan *scan, const struct clr_links *lin
     *scan = (struct clr_link_scan){.links = links, .number = number};
     scan->next = clr_offset_at(&links->rows, number);
     scan->end = clr_offset_at(&links->rows, number + 1);
-    size_t low = 0, high = links->map->dependent_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (links->dependents[middle].target < number)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    scan->dependent = low;
+    size_t i;
+    CLR_SEARCH(i, 0, links->map->dependent_count, links->dependents[i].target < number);
+    scan->dependent = i;
     scan->has_allocated = is_allocator(links, number);
     if (scan->has_allocated)
         clr_object_scan_start(&scan->objects, links->map->heap, 0, links->map->heap->count, false);

@@ -112,7 +112,7 @@ enum clr_status clr_reach_build(const struct clr_forward *forward,
     s.queue = clr_alloc_large(count, sizeof *s.queue);
     enum clr_status status = CLR_OK;
     if (!clr_wide_alloc(&reach->parent, count, largest) || !reach->distance || !s.queue)
-        status = clr_fail(error, CLR_NOMEM, 0, "out of memory for what is reachable");
+        status = clr_no_memory(error);
     if (status == CLR_OK) {
         memset(reach->distance, 0xff, (size_t)count * sizeof *reach->distance);
         seed(&s, first, first_count, 0);

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "base/alloc.h"
+#include "base/search.h"
 #include "heap/units.h"
 #include "runtime/loader.h"
 #include "runtime/types.h"
@@ -163,7 +164,7 @@ static enum clr_status read_dependents(struct clr_ref_map *map, const struct clr
         dependents += handles[i].kind == CLR_HANDLE_DEPENDENT && handles[i].secondary != 0;
     map->dependents = clr_alloc(dependents, sizeof *map->dependents);
     if (!map->dependents)
-        return clr_fail(error, CLR_NOMEM, 0, "out of memory for the dependent handles");
+        return clr_no_memory(error);
     for (size_t i = 0; i < count; i++) {
         struct clr_dependent *edge = &map->dependents[map->dependent_count];
         struct clr_object source;
@@ -389,17 +390,12 @@ bool clr_ref_dependent(const struct clr_ref_map *map, const struct clr_dependent
 
 size_t clr_dependent_index(const struct clr_ref_map *map, const struct clr_ref *ref)
 {
-    size_t low = 0, high = map->dependent_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        const struct clr_dependent *edge = &map->dependents[middle];
-        if (edge->source < ref->source_number ||
-            (edge->source == ref->source_number && edge->slot < ref->address))
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    const struct clr_dependent *edges = map->dependents;
+    size_t i;
+    CLR_SEARCH(i, 0, map->dependent_count,
+               edges[i].source < ref->source_number ||
+                   (edges[i].source == ref->source_number && edges[i].slot < ref->address));
+    return i;
 }
 
 bool clr_ref_allocator(const struct clr_ref_map *map, uint32_t source, struct clr_ref *ref)
@@ -467,15 +463,9 @@ void clr_ref_scan_start(struct clr_ref_scan *scan, const struct clr_ref_map *map
 {
     *scan = (struct clr_ref_scan){.map = map};
     clr_object_scan_start(&scan->objects, map->heap, first, end, false);
-    size_t low = 0, high = map->dependent_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (map->dependents[middle].source < first)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    scan->dependent = low;
+    size_t i;
+    CLR_SEARCH(i, 0, map->dependent_count, map->dependents[i].source < first);
+    scan->dependent = i;
 }
 
 /* Whether dependent edges of object NUMBER come next; those of objects before it are passed. */

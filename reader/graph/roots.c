@@ -55,11 +55,6 @@ struct reading {
     struct clr_job *job;
 };
 
-static enum clr_status no_memory(struct clr_error *error)
-{
-    return clr_fail(error, CLR_NOMEM, 0, "out of memory for the roots");
-}
-
 /* Adds a root whose object is known to start where it points. */
 static enum clr_status add(struct reading *r, struct clr_root root, struct clr_error *error)
 {
@@ -75,7 +70,7 @@ static enum clr_status add(struct reading *r, struct clr_root root, struct clr_e
         return CLR_OK;
     }
     if (!clr_grow(&roots->rows, roots->count, &roots->room, sizeof *roots->rows))
-        return no_memory(error);
+        return clr_no_memory(error);
     roots->rows[roots->count++] = root;
     return CLR_OK;
 }
@@ -120,7 +115,7 @@ static enum clr_status note_array(struct reading *r, uint64_t slot, struct clr_e
     uint32_t number;
     clr_heap_shapes(r->from->heap, &shapes);
     if (slot == 0 || !clr_map_put(&r->named, slot, 1))
-        return slot == 0 ? CLR_OK : no_memory(error);
+        return slot == 0 ? CLR_OK : clr_no_memory(error);
     /* Only an array of references can be one: a damaged base must not hide another object's edges.
      */
     if (!clr_object_containing(r->from->heap, slot, &number) ||
@@ -135,7 +130,7 @@ static enum clr_status note_array(struct reading *r, uint64_t slot, struct clr_e
             break; /* doubles are taken out when all are known */
     if (!clr_grow(&roots->static_arrays, roots->static_array_count, &roots->static_array_room,
                   sizeof *roots->static_arrays))
-        return no_memory(error);
+        return clr_no_memory(error);
     roots->static_arrays[roots->static_array_count++] = number;
     return CLR_OK;
 }
@@ -274,25 +269,13 @@ struct thread_data {
     struct clr_error *error;
 };
 
-/* Whether ADDRESS is a handle that is a root by its kind. */
-static bool is_strong_handle(const struct clr_root_sources *from, uint64_t address)
-{
-    size_t low = 0, high = from->handle_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (from->handles[middle].address < address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < from->handle_count && from->handles[low].address == address &&
-           clr_handle_is_strong(from->handles[low].kind);
-}
-
 static bool add_thread_data(void *context, uint64_t address, uint64_t object)
 {
     struct thread_data *data = context;
-    if (is_strong_handle(data->r->from, address)) /* statics of collectible types: a row already */
+    const struct clr_handle *handle =
+        clr_handle_at(data->r->from->handles, data->r->from->handle_count, address);
+    if (handle &&
+        clr_handle_is_strong(handle->kind)) /* statics of collectible types: a row already */
         return true;
     struct clr_root root = {.kind = CLR_ROOT_THREAD_STATIC,
                             .naming = CLR_NAMED_THREAD_DATA,
@@ -592,7 +575,7 @@ static enum clr_status order_for_search(struct clr_roots *roots, struct clr_erro
     roots->conservative = clr_alloc(roots->count, sizeof *roots->conservative);
     if (!all || !roots->precise || !roots->conservative) {
         clr_free(all);
-        return no_memory(error);
+        return clr_no_memory(error);
     }
     for (size_t i = 0; i < roots->count; i++)
         all[i] = (struct candidate){roots->rows[i].address, (uint32_t)i};
@@ -617,7 +600,7 @@ enum clr_status clr_roots_read(const struct clr_root_sources *from, struct clr_j
     enum clr_status status = CLR_OK;
     *out = NULL;
     if (!(r.roots = clr_alloc(1, sizeof *r.roots)))
-        return no_memory(error);
+        return clr_no_memory(error);
     clr_statics_bind(from->runtime, &r.statics);
     r.heap_start = UINT64_MAX;
     for (size_t i = 0; i < from->gc->segment_count; i++) {

@@ -120,9 +120,10 @@ static void synced(struct clr_part_walk *p)
 static uint64_t limit_of(const struct clr_walk *walk, struct clr_part_walk *p)
 {
     size_t last = walk->first_gap[p->segment + 1];
-    while (p->gap < last && walk->gaps[p->gap].start < p->at)
+    while (p->gap < last && walk->gaps.items[p->gap].start < p->at)
         p->gap++;
-    return p->gap < last ? walk->gaps[p->gap].start : walk->heap->gc->segments[p->segment].end;
+    return p->gap < last ? walk->gaps.items[p->gap].start
+                         : walk->heap->gc->segments[p->segment].end;
 }
 
 /* Looks on for an object, for a limited number of steps. */
@@ -132,9 +133,9 @@ static enum clr_status search(const struct clr_walk *walk, struct clr_walker *w,
     const struct clr_heap *heap = walk->heap;
     const uint64_t unit = (uint64_t)1 << heap->unit_shift;
     /* A part that is taken up inside a gap begins behind it. */
-    if (p->gap < walk->first_gap[p->segment + 1] && walk->gaps[p->gap].start < p->at &&
-        walk->gaps[p->gap].end > p->at) {
-        p->at = walk->gaps[p->gap].end;
+    if (p->gap < walk->first_gap[p->segment + 1] && walk->gaps.items[p->gap].start < p->at &&
+        walk->gaps.items[p->gap].end > p->at) {
+        p->at = walk->gaps.items[p->gap].end;
         synced(p);
         return CLR_OK;
     }
@@ -179,7 +180,7 @@ static enum clr_status step(const struct clr_walk *walk, struct clr_walker *w,
 {
     struct clr_measured object;
     if (p->at == limit && p->gap < walk->first_gap[p->segment + 1]) {
-        const struct clr_gap *gap = &walk->gaps[p->gap++];
+        const struct clr_gap *gap = &walk->gaps.items[p->gap++];
         p->gap_bytes += gap->end - gap->start;
         p->at = gap->end;
         return CLR_OK;
@@ -196,7 +197,7 @@ static enum clr_status step(const struct clr_walk *walk, struct clr_walker *w,
             CLR_TRY(clr_resync_chain(w, p->at, end, &holds));
             if (holds) {
                 while (p->gap < walk->first_gap[p->segment + 1] &&
-                       walk->gaps[p->gap].start < p->at + whole.size)
+                       walk->gaps.items[p->gap].start < p->at + whole.size)
                     p->gap++;
                 return CLR_OK;
             }

@@ -33,11 +33,6 @@
 
 enum { PART_SIZE = 16 << 20 }; /* bytes of a part of a segment that is cut */
 
-static enum clr_status no_memory(struct clr_error *error)
-{
-    return clr_fail(error, CLR_NOMEM, 0, "out of memory while walking the heap");
-}
-
 /* --- Gaps: allocation contexts that lie in a segment ------------------------------------------ */
 
 static bool add_gaps(struct clr_walk *walk, size_t segment_index)
@@ -46,7 +41,7 @@ static bool add_gaps(struct clr_walk *walk, size_t segment_index)
     const struct clr_gc *gc = heap->gc;
     const struct clr_segment *segment = &gc->segments[segment_index];
     uint64_t behind = segment->start;
-    walk->first_gap[segment_index] = walk->gap_count;
+    walk->first_gap[segment_index] = walk->gaps.count;
     if (!segment->has_contexts)
         return true;
     for (size_t i = 0; i < gc->context_count; i++) {
@@ -63,9 +58,8 @@ static bool add_gaps(struct clr_walk *walk, size_t segment_index)
                                (unsigned long long)context->pointer);
             continue;
         }
-        if (!clr_grow(&walk->gaps, walk->gap_count, &walk->gap_room, sizeof *walk->gaps))
+        if (!CLR_ARRAY_ADD(&walk->gaps, (struct clr_gap){context->pointer, end}))
             return false;
-        walk->gaps[walk->gap_count++] = (struct clr_gap){context->pointer, end};
         behind = end;
     }
     return true;
@@ -77,18 +71,15 @@ static bool add_part(struct clr_walk *walk, uint32_t segment, uint64_t start, ui
 {
     size_t gap = walk->first_gap[segment], last = walk->first_gap[segment + 1];
     bool sure = start == walk->heap->gc->segments[segment].start;
-    if (!clr_grow(&walk->parts, walk->part_count, &walk->part_room, sizeof *walk->parts))
-        return false;
-    while (gap < last && walk->gaps[gap].end <= start)
+    while (gap < last && walk->gaps.items[gap].end <= start)
         gap++;
-    walk->parts[walk->part_count++] = (struct clr_part_walk){.start = start,
-                                                             .end = end,
-                                                             .segment = segment,
-                                                             .sure = sure,
-                                                             .searching = !sure,
-                                                             .at = start,
-                                                             .gap = gap};
-    return true;
+    return CLR_ARRAY_ADD(&walk->parts, (struct clr_part_walk){.start = start,
+                                                              .end = end,
+                                                              .segment = segment,
+                                                              .sure = sure,
+                                                              .searching = !sure,
+                                                              .at = start,
+                                                              .gap = gap});
 }
 
 /* Cuts lie at the start of an index entry, so that no two parts write to one. */
@@ -121,14 +112,14 @@ static enum clr_status plan(struct clr_walk *walk, struct clr_error *error)
     struct clr_heap *heap = walk->heap;
     size_t segments = heap->gc->segment_count, range = 0;
     if (!(walk->first_gap = clr_alloc(segments + 1, sizeof *walk->first_gap)))
-        return no_memory(error);
+        return clr_no_memory(error);
     for (size_t i = 0; i < segments; i++)
         if (!add_gaps(walk, i))
-            return no_memory(error);
-    walk->first_gap[segments] = walk->gap_count;
+            return clr_no_memory(error);
+    walk->first_gap[segments] = walk->gaps.count;
     for (size_t i = 0; i < segments; i++)
         if (!add_parts(walk, (uint32_t)i, &range))
-            return no_memory(error);
+            return clr_no_memory(error);
     return CLR_OK;
 }
 
@@ -136,7 +127,7 @@ static enum clr_status walk_item(void *context, unsigned worker, size_t item,
                                  struct clr_error *error)
 {
     struct clr_walk *walk = context;
-    struct clr_part_walk *p = &walk->parts[item];
+    struct clr_part_walk *p = &walk->parts.items[item];
     struct clr_walker *w = &walk->walkers[worker];
     w->error = error;
     if (p->done)
@@ -243,10 +234,10 @@ static void account(const struct clr_walk *walk, const struct clr_part_walk *p)
 
 static enum clr_status join(struct clr_walk *walk, clr_shape_list *found, struct clr_error *error)
 {
-    for (size_t i = 0; i < walk->part_count; i++) {
-        struct clr_part_walk *p = &walk->parts[i];
+    for (size_t i = 0; i < walk->parts.count; i++) {
+        struct clr_part_walk *p = &walk->parts.items[i];
         if (!p->sure)
-            CLR_TRY(settle(walk, &walk->parts[i - 1], p, error));
+            CLR_TRY(settle(walk, &walk->parts.items[i - 1], p, error));
         account(walk, p);
         for (size_t k = 0; k < p->shapes.count; k++)
             if (!CLR_ARRAY_ADD(found, p->shapes.items[k]))
@@ -268,15 +259,15 @@ static enum clr_status walk_all(struct clr_walk *walk, struct clr_error *error)
     heap->segments = clr_alloc(heap->gc->segment_count, sizeof *heap->segments);
     walk->walkers = clr_alloc(clr_job_threads(walk->job), sizeof *walk->walkers);
     if (!heap->segments || !walk->walkers)
-        return no_memory(error);
+        return clr_no_memory(error);
     for (; walk->walker_count < clr_job_threads(walk->job); walk->walker_count++)
         CLR_TRY(clr_walker_init(&walk->walkers[walk->walker_count], heap, error));
     while (!all_done) {
         CLR_TRY(
-            clr_job_run(walk->job, "walking the heap", walk->part_count, walk_item, walk, error));
+            clr_job_run(walk->job, "walking the heap", walk->parts.count, walk_item, walk, error));
         all_done = true;
-        for (size_t i = 0; i < walk->part_count && all_done; i++)
-            all_done = walk->parts[i].done;
+        for (size_t i = 0; i < walk->parts.count && all_done; i++)
+            all_done = walk->parts.items[i].done;
     }
     clr_shape_list found = {0};
     enum clr_status status = join(walk, &found, error);
@@ -301,7 +292,7 @@ enum clr_status clr_heap_walk(const struct clr_runtime *runtime, const struct cl
     CLR_TRY(clr_runtime_require(runtime, CLR_CONTRACT_OBJECT, "objects", error));
     CLR_TRY(clr_runtime_require(runtime, CLR_CONTRACT_TYPES, "objects", error));
     if (!(h = walk.heap = clr_alloc(1, sizeof *h)))
-        return no_memory(error);
+        return clr_no_memory(error);
     h->runtime = runtime;
     h->process = runtime->process;
     h->gc = gc;
@@ -317,10 +308,10 @@ enum clr_status clr_heap_walk(const struct clr_runtime *runtime, const struct cl
                             "sense",
                             h->count_offset)
                  : walk_all(&walk, error);
-    for (size_t i = 0; i < walk.part_count; i++)
-        CLR_ARRAY_FREE(&walk.parts[i].shapes);
-    clr_free(walk.parts);
-    clr_free(walk.gaps);
+    for (size_t i = 0; i < walk.parts.count; i++)
+        CLR_ARRAY_FREE(&walk.parts.items[i].shapes);
+    CLR_ARRAY_FREE(&walk.parts);
+    CLR_ARRAY_FREE(&walk.gaps);
     clr_free(walk.first_gap);
     for (unsigned i = 0; i < walk.walker_count; i++)
         clr_walker_deinit(&walk.walkers[i]);

@@ -34,11 +34,9 @@ struct clr_walk {
     struct clr_heap *heap;
     struct clr_problems *problems;
     struct clr_job *job;
-    struct clr_part_walk *parts;
-    size_t part_count, part_room;
-    struct clr_gap *gaps; /* of all segments, sorted */
-    size_t gap_count, gap_room;
-    size_t *first_gap; /* by segment; segment_count + 1 */
+    CLR_ARRAY(struct clr_part_walk) parts;
+    CLR_ARRAY(struct clr_gap) gaps; /* of all segments, sorted */
+    size_t *first_gap;              /* by segment; segment_count + 1 */
     struct clr_walker *walkers;
     unsigned walker_count;
 };

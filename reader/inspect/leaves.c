@@ -177,7 +177,7 @@ enum clr_status clr_leaf_walk_next(struct clr_leaf_walk *walk, struct clr_leaf *
                 only && clr_element_size(place.element, walk->dump->runtime->word) != 0;
             const char *name = clr_type_name(walk->dump->runtime, layout->type.address);
             if (clr_type_name_lost(name))
-                return clr_fail(error, CLR_NOMEM, 0, "out of memory for the name of a type");
+                return clr_no_memory(error);
             *leaf = (struct clr_leaf){.path = primitive ? only->name : NULL,
                                       .type_name = name,
                                       .declaring = layout->type.address,
@@ -194,7 +194,7 @@ enum clr_status clr_leaf_walk_next(struct clr_leaf_walk *walk, struct clr_leaf *
         CLR_TRY(step(walk, leaf, found, error));
     }
     if (walk->path.failed)
-        return clr_fail(error, CLR_NOMEM, 0, "out of memory for the name of a field");
+        return clr_no_memory(error);
     return CLR_OK;
 }
 

@@ -34,16 +34,10 @@ struct build {
     const struct clr_shape *shapes;
 };
 
-static enum clr_status no_memory(struct clr_error *error)
-{
-    return clr_fail(error, CLR_NOMEM, 0, "out of memory for the tree of paths");
-}
-
 static struct child *place_of(const struct build *b, const struct child *key)
 {
     uint64_t hash = key->type * 31 + (uintptr_t)key->field + key->edge;
-    hash = hash * 0x9e3779b97f4a7c15u + key->parent;
-    size_t at = clr_map_hash(hash) & (b->child_room - 1);
+    size_t at = clr_map_hash(clr_hash_number(hash) + key->parent) & (b->child_room - 1);
     while (b->children[at].node != CLR_NO_NODE &&
            (b->children[at].parent != key->parent || b->children[at].field != key->field ||
             b->children[at].type != key->type || b->children[at].edge != key->edge))
@@ -82,7 +76,7 @@ static enum clr_status node_for(struct build *b, struct child key, uint32_t root
 {
     struct clr_path_tree *tree = b->tree;
     if (!make_room(b))
-        return no_memory(error);
+        return clr_no_memory(error);
     struct child *place = place_of(b, &key);
     if (place->node == CLR_NO_NODE) {
         uint32_t found = CLR_NO_NODE;
@@ -94,7 +88,7 @@ static enum clr_status node_for(struct build *b, struct child key, uint32_t root
         if (found == CLR_NO_NODE) {
             if (tree->count >= CLR_NO_NODE - 1 ||
                 !clr_grow(&tree->nodes, tree->count, &tree->room, sizeof *tree->nodes))
-                return no_memory(error);
+                return clr_no_memory(error);
             found = (uint32_t)tree->count++;
             tree->nodes[found] = (struct clr_path_node){
                 .parent = key.parent,
@@ -155,7 +149,7 @@ static enum clr_status root_names(struct build *b, const char ***names, struct c
         return CLR_OK;
     clr_free(*names);
     *names = NULL;
-    return no_memory(error);
+    return clr_no_memory(error);
 }
 
 static enum clr_status top_node(struct build *b, const char *const *names, uint32_t number,
@@ -178,7 +172,7 @@ static enum clr_status climb(struct build *b, const char *const *names, uint32_t
     size_t length = 0;
     while (b->node_of[number] == 0) {
         if (!clr_grow(&b->way, length, &b->way_room, sizeof *b->way))
-            return no_memory(error);
+            return clr_no_memory(error);
         b->way[length++] = number;
         if (clr_reach_distance(&dump->reach, number) == 0)
             break;
@@ -223,7 +217,7 @@ static enum clr_status run(struct build *b, struct clr_job *job, struct clr_erro
     const char **names;
     clr_heap_shapes(dump->heap, &b->shapes);
     if (!(b->node_of = clr_alloc_large(count, sizeof *b->node_of)))
-        return no_memory(error);
+        return clr_no_memory(error);
     CLR_TRY(root_names(b, &names, error));
     enum clr_status status = CLR_OK;
     for (uint32_t number = 0; status == CLR_OK && number < count; number++) {
@@ -248,7 +242,7 @@ enum clr_status clr_path_tree_build(struct clr_dump *dump, struct clr_job *job,
     struct build b = {.dump = dump};
     *tree = NULL;
     if (!(b.tree = clr_alloc(1, sizeof *b.tree)))
-        return no_memory(error);
+        return clr_no_memory(error);
     enum clr_status status = run(&b, job, error);
     clr_free(b.children);
     clr_free_large(b.node_of, clr_heap_count(dump->heap), sizeof *b.node_of);

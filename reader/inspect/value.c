@@ -10,6 +10,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/search.h"
+
 #include "inspect/known.h"
 #include "runtime/object.h"
 
@@ -17,11 +19,6 @@ const char clr_not_saved[] = "its bytes are not saved";
 const char clr_no_sense[] = "its bytes are no value of its type";
 static const char no_string[] = "what it refers to is no string";
 static const char string_cut[] = "the string's text is not saved whole";
-
-static enum clr_status no_memory(struct clr_error *error)
-{
-    return clr_fail(error, CLR_NOMEM, 0, "out of memory for a value");
-}
 
 enum clr_status clr_lose(struct clr_reading *r, const char *why)
 {
@@ -34,7 +31,7 @@ enum clr_status clr_lose(struct clr_reading *r, const char *why)
 enum clr_status clr_give_text(struct clr_reading *r)
 {
     r->value->kind = CLR_VALUE_TEXT;
-    return r->value->text.failed ? no_memory(r->error) : CLR_OK;
+    return r->value->text.failed ? clr_no_memory(r->error) : CLR_OK;
 }
 
 void clr_give_integer(struct clr_value *value, int64_t integer)
@@ -88,15 +85,9 @@ bool clr_reading_at(const struct clr_reading *r, uint64_t offset, size_t size, u
 
 static size_t last_not_above(const struct clr_layout *layout, uint64_t value)
 {
-    size_t low = 0, high = layout->name_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (layout->names[middle].value <= value)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    size_t i;
+    CLR_SEARCH(i, 0, layout->name_count, layout->names[i].value <= value);
+    return i;
 }
 
 /* 'Read, Write': what makes up VALUE, from the largest down, named from the smallest up. */
@@ -208,7 +199,7 @@ static enum clr_status read_reference(struct clr_reading *r)
         type != dump->runtime->string_type)
         return maybe ? CLR_OK : clr_lose(r, no_string);
     if (!clr_object_string_text(dump->runtime, r->value->target, &r->value->text))
-        return r->value->text.failed ? no_memory(r->error) : clr_lose(r, string_cut);
+        return r->value->text.failed ? clr_no_memory(r->error) : clr_lose(r, string_cut);
     return clr_give_text(r);
 }
 
