@@ -483,8 +483,8 @@ enum clr_status clr_dump_need(struct clr_dump *dump, unsigned wanted, struct clr
 
 void clr_dump_invalid_ref(struct clr_dump *dump, uint64_t slot, uint64_t value, uint64_t length)
 {
-    uint64_t met;
-    if (clr_map_get(&dump->invalid, slot, &met))
+    uint64_t known;
+    if (clr_map_get(&dump->invalid, slot, &known))
         return;
     clr_map_put(&dump->invalid, slot, 1); /* without memory it may be reported twice */
     if (value != 0)

@@ -1,11 +1,11 @@
 /*
- * The shortest way is kept by the search for what is reachable: each object knows the edge that led
+ * The shortest path is kept by the search for what is reachable: each object knows the edge that led
  * to it, so a path is a walk up.
  *
  * Other roots are found by a search backwards from the object, breadth first over the reverse
  * graph. It stays in the object's part: what only conservative roots reach does not count for an
  * object that a precise root reaches. An edge that is not in the graph (from an array of statics)
- * is passed over. The first way to an object is a shortest; of several the one whose slot comes
+ * is passed over. The first path to an object is a shortest; of several the one whose slot comes
  * first.
  */
 #include "dump/paths.h"
@@ -65,8 +65,8 @@ enum clr_status clr_path_shortest(const struct clr_dump *dump, uint32_t number,
 
 /* --- Several roots --------------------------------------------------------------------------- */
 
-/* An object that the search has met: the edge towards the one it came from. */
-struct met {
+/* An object that the search has reached: the edge towards the one it came from. */
+struct reached {
     uint32_t number;
     uint32_t next; /* place of the object that the edge leads to; its own for the first */
     uint64_t edge;
@@ -74,7 +74,7 @@ struct met {
 
 struct clr_path_search {
     const struct clr_dump *dump;
-    struct met *queue;
+    struct reached *queue;
     size_t head, tail, room;
     struct clr_map places; /* number + 1 -> place in the queue */
     uint32_t *roots;       /* ids of the precise or conservative roots, by object */
@@ -96,7 +96,7 @@ static int by_object(const void *a, const void *b, void *context)
     return (x > y) - (x < y);
 }
 
-static bool meet(struct clr_path_search *search, uint32_t number, uint32_t next, uint64_t edge)
+static bool reach(struct clr_path_search *search, uint32_t number, uint32_t next, uint64_t edge)
 {
     uint64_t place;
     if (clr_map_get(&search->places, (uint64_t)number + 1, &place))
@@ -104,7 +104,7 @@ static bool meet(struct clr_path_search *search, uint32_t number, uint32_t next,
     if (!clr_grow(&search->queue, search->tail, &search->room, sizeof *search->queue) ||
         !clr_map_put(&search->places, (uint64_t)number + 1, search->tail))
         return false;
-    search->queue[search->tail++] = (struct met){number, next, edge};
+    search->queue[search->tail++] = (struct reached){number, next, edge};
     return true;
 }
 
@@ -133,7 +133,7 @@ enum clr_status clr_path_search_start(const struct clr_dump *dump, uint32_t numb
     search->second = clr_reach_second(&dump->reach, number);
     if (!(search->roots = clr_alloc(roots->count, sizeof *search->roots)) ||
         (clr_reach_distance(&dump->reach, number) != CLR_UNREACHED &&
-         !meet(search, number, 0, CLR_NO_UNIT))) {
+         !reach(search, number, 0, CLR_NO_UNIT))) {
         clr_path_search_end(search);
         return clr_no_memory(error);
     }
@@ -187,7 +187,7 @@ static enum clr_status expand(struct clr_path_search *search, struct clr_job *jo
             edge = clr_units(dump->heap) + clr_dependent_index(dump->refs, &ref);
         else
             edge = clr_unit(dump->heap, in_object ? ref.address : ref.source);
-        if (!meet(search, ref.source_number, (uint32_t)search->head, edge))
+        if (!reach(search, ref.source_number, (uint32_t)search->head, edge))
             return clr_no_memory(error);
     }
     return clr_job_poll(job, "searching for roots", search->head, search->tail, error);
@@ -196,13 +196,13 @@ static enum clr_status expand(struct clr_path_search *search, struct clr_job *jo
 static enum clr_status give(const struct clr_path_search *search, uint32_t root,
                             struct clr_object_path *path, struct clr_error *error)
 {
-    const struct met *met = &search->queue[search->head];
+    const struct reached *reached = &search->queue[search->head];
     size_t room = 0;
     *path = (struct clr_object_path){.root = root};
-    if (!append(path, &room, met->number, CLR_NO_UNIT))
+    if (!append(path, &room, reached->number, CLR_NO_UNIT))
         return clr_no_memory(error); /* nothing was allocated */
-    for (; met->edge != CLR_NO_UNIT; met = &search->queue[met->next])
-        if (!append(path, &room, search->queue[met->next].number, met->edge)) {
+    for (; reached->edge != CLR_NO_UNIT; reached = &search->queue[reached->next])
+        if (!append(path, &room, search->queue[reached->next].number, reached->edge)) {
             clr_object_path_deinit(path);
             return clr_no_memory(error);
         }

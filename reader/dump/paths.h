@@ -1,5 +1,5 @@
 /*
- * Ways from a root to an object.
+ * Paths from a root to an object.
  */
 #ifndef CLR_DUMP_PATHS_H
 #define CLR_DUMP_PATHS_H
@@ -19,13 +19,13 @@ struct clr_object_path {
 };
 void clr_object_path_deinit(struct clr_object_path *path);
 
-/* The shortest way to object NUMBER by the search that REACH keeps; count 0 if it is not reachable.
+/* The shortest path to object NUMBER by the search that REACH keeps; count 0 if it is not reachable.
  * Needs CLR_PART_REACH. */
 enum clr_status clr_path_shortest(const struct clr_dump *dump, uint32_t number,
                                   struct clr_object_path *path, struct clr_error *error);
 
-/* Ways from several roots, shortest first: a search backwards that finds a root's objects in the
- * order of their distance. Each root gives one way, its shortest. Needs REACH and REVERSE. */
+/* Paths from several roots, shortest first: a search backwards that finds a root's objects in the
+ * order of their distance. Each root gives one path, its shortest. Needs REACH and REVERSE. */
 struct clr_path_search;
 enum clr_status clr_path_search_start(const struct clr_dump *dump, uint32_t number,
                                       struct clr_path_search **search, struct clr_error *error);

@@ -27,8 +27,8 @@
  * workers do it together beforehand (touch), dfn and the rows become the retained sizes, and
  * ancestor and semi the rest of the result.
  *
- * The second part (conservative roots) is searched after the first: its vertices have the higher
- * numbers, and an edge from a higher part into the first is no predecessor.
+ * The second tier (conservative roots) is searched after the first: its vertices have the higher
+ * numbers, and an edge from the second tier into the first is no predecessor.
  */
 #include "graph/dominators.h"
 
@@ -50,7 +50,7 @@ struct work {
     struct clr_job *job;
     uint32_t count;      /* objects */
     uint32_t reached;    /* vertices, without the virtual root */
-    uint32_t first_part; /* vertices 1 .. first_part hang on precise roots */
+    uint32_t first_tier; /* vertices 1 .. first_tier hang on precise roots */
     uint64_t *block;     /* what dfn, label and rows are in */
     uint32_t *dfn, *vertex, *ancestor, *semi, *label, *idom;
     struct clr_offsets rows; /* of predecessors, by vertex */
@@ -107,7 +107,7 @@ static enum clr_status touch(const struct work *w, uint32_t *const *arrays, size
     return clr_job_run(w->job, "searching the graph", count * t.pieces, touch_piece, &t, error);
 }
 
-/* Depth-first from one object, if it was not met yet. The path is in ancestor[], the place of each
+/* Depth-first from one object, if it was not reached yet. The path is in ancestor[], the place of each
  * vertex in its own row in semi[]. */
 static enum clr_status search(struct work *w, uint32_t number, struct clr_error *error)
 {
@@ -153,7 +153,7 @@ static enum clr_status search_all(struct work *w, const struct clr_root_numbers 
 {
     for (size_t i = 0; i < roots->first_count; i++)
         CLR_TRY(search(w, roots->first[i], error));
-    w->first_part = w->reached;
+    w->first_tier = w->reached;
     for (size_t i = 0; i < roots->second_count; i++)
         CLR_TRY(search(w, roots->second[i], error));
     return CLR_OK;
@@ -161,17 +161,17 @@ static enum clr_status search_all(struct work *w, const struct clr_root_numbers 
 
 static bool counts(const struct work *w, uint32_t from, uint32_t to)
 {
-    return from <= w->first_part || to > w->first_part;
+    return from <= w->first_tier || to > w->first_tier;
 }
 
-/* A root that holds a vertex of its own part is a predecessor: the virtual root. */
+/* A root that holds a vertex of its own tier is a predecessor: the virtual root. */
 static void each_root_edge(const struct work *w, const struct clr_root_numbers *roots,
                            void (*each)(void *, uint32_t), void *context)
 {
     for (size_t i = 0; i < roots->first_count; i++)
         each(context, w->dfn[roots->first[i]]);
     for (size_t i = 0; i < roots->second_count; i++)
-        if (w->dfn[roots->second[i]] > w->first_part)
+        if (w->dfn[roots->second[i]] > w->first_tier)
             each(context, w->dfn[roots->second[i]]);
 }
 

@@ -98,7 +98,7 @@ static void unread(struct reading *r, uint64_t address, const char *what)
                    (unsigned long long)address);
 }
 
-static void endless(struct reading *r, uint64_t address, const char *what)
+static void report_cycle(struct reading *r, uint64_t address, const char *what)
 {
     clr_problem_of(r->from->problems, CLR_ERROR, "roots", 1, true, address, 0,
                    "%s: the list does not end at 0x%llx; roots are missing", what,
@@ -208,7 +208,7 @@ static enum clr_status add_unnamed(struct reading *r, struct clr_error *error)
         if (!clr_object_read(from->heap, roots->static_arrays[i], &array) ||
             !clr_object_count(from->runtime, array.address, &count))
             continue;
-        uint64_t word = from->runtime->word, met;
+        uint64_t word = from->runtime->word, known;
         uint64_t data = array.address + shapes[array.shape].base_size - word;
         for (uint64_t k = 0; k < count && (k + 1) * word < array.size; k++) {
             struct clr_root root = {.kind = CLR_ROOT_HANDLE + CLR_HANDLE_STRONG,
@@ -218,7 +218,7 @@ static enum clr_status add_unnamed(struct reading *r, struct clr_error *error)
                                     .field = k};
             if ((k & 0xffff) == 0)
                 CLR_TRY(clr_job_poll(r->job, "reading static fields", i, kept, error));
-            if (clr_map_get(&r->named, root.address, &met))
+            if (clr_map_get(&r->named, root.address, &known))
                 continue;
             if (!clr_read_word(from->runtime->process, root.address, &root.object)) {
                 unread(r, root.address, "an array of statics");
@@ -347,7 +347,7 @@ static enum clr_status read_exceptions(struct reading *r, struct clr_error *erro
                                     .thread = r->from->threads[i].address};
             uint64_t next;
             if (steps == MOST_FRAMES || clr_loop_again(&loop, record)) {
-                endless(r, record, "exception records");
+                report_cycle(r, record, "exception records");
                 break;
             }
             if (!clr_read_word(runtime->process, root.address, &root.object) ||
@@ -389,7 +389,7 @@ static enum clr_status read_gc_frame(struct reading *r, const struct frame_layou
         return CLR_OK;
     }
     if (count > MOST_FRAME_SLOTS)
-        endless(r, frame, "slots of a GC frame");
+        report_cycle(r, frame, "slots of a GC frame");
     for (uint32_t k = 0; k < count && count <= MOST_FRAME_SLOTS; k++) {
         struct clr_root root = {.kind = CLR_ROOT_GC_FRAME,
                                 .naming = CLR_NAMED_BY_KIND,
@@ -418,7 +418,7 @@ static enum clr_status read_gc_frames(struct reading *r, struct clr_error *error
         for (unsigned steps = 0; frame != 0 && frame != end; steps++) {
             uint64_t next;
             if (steps == MOST_FRAMES || clr_loop_again(&loop, frame)) {
-                endless(r, frame, "GC frames");
+                report_cycle(r, frame, "GC frames");
                 break;
             }
             CLR_TRY(read_gc_frame(r, &layout, &r->from->threads[i], frame, error));

@@ -283,22 +283,22 @@ uint64_t clr_address(const struct clr_heap *heap, uint32_t number)
 /* --- Reading objects -------------------------------------------------------------------------- */
 
 /* Bytes that are looked at in one go; more would only be copied when the core is not mapped. */
-enum { PIECE = 1 << 20 };
+enum { VIEW_BYTES = 1 << 20 };
 
-/* Makes the piece hold the header at ADDRESS; false if that is not saved in one stretch. */
+/* Makes the view hold the header at ADDRESS; false if that is not saved in one stretch. */
 static bool look(struct clr_object_scan *scan, uint64_t address)
 {
     const struct clr_heap *heap = scan->heap;
     const uint64_t need = heap->count_offset + sizeof(uint32_t);
     uint64_t got, start = address, low = heap->ranges[scan->range].start;
     if (scan->backward) /* the objects that come lie before this one */
-        start = address - low > PIECE / 2 ? address - PIECE / 2 : low;
+        start = address - low > VIEW_BYTES / 2 ? address - VIEW_BYTES / 2 : low;
     for (;;) {
-        const uint8_t *bytes = clr_view(heap->process, start, PIECE, &got);
-        scan->piece = bytes;
-        scan->piece_start = start;
-        scan->piece_limit = bytes && got >= need ? got - need + 1 : 0;
-        if (address - start < scan->piece_limit)
+        const uint8_t *bytes = clr_view(heap->process, start, VIEW_BYTES, &got);
+        scan->view = bytes;
+        scan->view_start = start;
+        scan->view_limit = bytes && got >= need ? got - need + 1 : 0;
+        if (address - start < scan->view_limit)
             return true;
         if (start == address)
             return false;
@@ -345,7 +345,7 @@ static __attribute__((noinline)) void change_type(struct clr_object_scan *scan, 
     scan->shape = sizing->shape;
 }
 
-/* Type and number of components without a piece: the header is saved in two stretches. */
+/* Type and number of components without a view: the header is saved in two stretches. */
 static __attribute__((noinline)) void read_apart(const struct clr_heap *heap, uint64_t address,
                                                  uint64_t *type, uint32_t *components)
 {
@@ -395,8 +395,8 @@ bool clr_object_scan_next(struct clr_object_scan *scan, struct clr_object *objec
         scan->bits &= scan->bits - 1;
         object->number = (uint32_t)scan->next++;
     }
-    if (address - scan->piece_start < scan->piece_limit || look(scan, address)) {
-        const uint8_t *bytes = scan->piece + (address - scan->piece_start);
+    if (address - scan->view_start < scan->view_limit || look(scan, address)) {
+        const uint8_t *bytes = scan->view + (address - scan->view_start);
         type = heap->native ? clr_load_word(bytes, 8, false)
                             : clr_load_word(bytes, heap->word, heap->swapped);
         components = clr_load_u32(bytes + heap->count_offset, heap->swapped);

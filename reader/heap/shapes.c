@@ -3,12 +3,12 @@
  * objects.
  *
  * Each walker has a table of its own, so that nothing is shared while the heap is walked. A word
- * that is met for the first time is checked by runtime/types; from then on it is a look-up in a
+ * that is seen for the first time is checked by runtime/types; from then on it is a look-up in a
  * hash table of one cache line a type. At the end the tables are put together in the order of the
  * addresses of types: sums, minima and maxima do not depend on who walked what.
  *
  * The list of all types is made here too, and not in runtime/, because types that no table of a
- * module names are met only in the heap: modules' TypeDef maps and instantiations, the types of
+ * module names are seen only in the heap: modules' TypeDef maps and instantiations, the types of
  * objects, and what those lead to (base types, elements of arrays, canonical types), so that every
  * column which holds a type joins.
  *

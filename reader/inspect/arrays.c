@@ -113,8 +113,8 @@ bool clr_array_hash(const struct clr_dump *dump, const struct clr_array_view *ar
         if (!bytes)
             return false;
         if (got < left)
-            got -= got % sizeof value; /* words go on over the end of a piece */
-        if (got == 0) {                /* but a piece may be shorter than one */
+            got -= got % sizeof value; /* words go on over the end of a view */
+        if (got == 0) {                /* but a view may be shorter than one */
             uint8_t word[sizeof value] = {0};
             got = left < sizeof word ? left : sizeof word;
             uint64_t part;

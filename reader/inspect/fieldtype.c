@@ -264,7 +264,7 @@ void clr_field_kind(struct clr_runtime *runtime, const struct clr_field *field,
         kind->element = CLR_ELEMENT_CLASS;
 }
 
-/* A signature on its way to the name of the type that shares code for it: of type arguments, all
+/* A signature that becomes the name of the type that shares code for it: of type arguments, all
  * references are System.__Canon. A struct that lies in a field is often loaded in that form only.
  */
 struct sharing {

@@ -63,13 +63,13 @@ static void write_member(struct clr_text *path, const struct clr_member *member)
     clr_text_put(path, member->name);
 }
 
-/* The next field on the way: false when the level is done. */
+/* The next field: false when the level is done. */
 static bool next_member(struct clr_leaf_level *level, const struct clr_member **member)
 {
     while (level->depth <= level->layout->depth) {
-        const struct clr_layout *part = clr_layout_level(level->layout, level->depth);
-        if (part && level->member < part->instance_count) {
-            *member = &part->members[level->member++];
+        const struct clr_layout *base = clr_layout_level(level->layout, level->depth);
+        if (base && level->member < base->instance_count) {
+            *member = &base->members[level->member++];
             return true;
         }
         level->depth++;

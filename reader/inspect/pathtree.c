@@ -7,7 +7,7 @@
  * node. A path of nodes therefore never holds a pair twice, and its length is bounded by the number
  * of pairs, however long lists are.
  *
- * Objects are taken in the order of their numbers; the way up from each goes to the first object
+ * Objects are taken in the order of their numbers; the path up from each goes to the first object
  * that has its node, so every object is looked at once.
  */
 #include "inspect/pathtree.h"
@@ -29,8 +29,8 @@ struct build {
     struct child *children; /* open addressing, power of two, half full at most */
     size_t child_room, child_count;
     uint32_t *node_of; /* by object: number + 1 of its node */
-    uint32_t *way;     /* objects on the way up */
-    size_t way_room;
+    uint32_t *up;      /* objects on the path up */
+    size_t up_room;
     const struct clr_shape *shapes;
 };
 
@@ -163,17 +163,17 @@ static enum clr_status top_node(struct build *b, const char *const *names, uint3
     return node_for(b, key, root, number, node, error);
 }
 
-/* Finds the node of an object, and of all on the way up to one that has its. */
-static enum clr_status climb(struct build *b, const char *const *names, uint32_t number,
-                             struct clr_error *error)
+/* Finds the node of an object, and of all on the path up to one that has its. */
+static enum clr_status append_path(struct build *b, const char *const *names, uint32_t number,
+                                   struct clr_error *error)
 {
     const struct clr_dump *dump = b->dump;
     uint64_t units = clr_units(dump->heap);
     size_t length = 0;
     while (b->node_of[number] == 0) {
-        if (!clr_grow(&b->way, length, &b->way_room, sizeof *b->way))
+        if (!clr_grow(&b->up, length, &b->up_room, sizeof *b->up))
             return clr_no_memory(error);
-        b->way[length++] = number;
+        b->up[length++] = number;
         if (clr_reach_distance(&dump->reach, number) == 0)
             break;
         uint64_t edge = clr_wide_get(&dump->reach.parent, number);
@@ -183,7 +183,7 @@ static enum clr_status climb(struct build *b, const char *const *names, uint32_t
     while (length-- > 0) {
         struct clr_object object;
         uint32_t node;
-        number = b->way[length];
+        number = b->up[length];
         if (!clr_object_read(dump->heap, number, &object))
             return clr_fail(error, CLR_FAULT, clr_address(dump->heap, number),
                             "object 0x%llx was walked and cannot be read any more",
@@ -222,7 +222,7 @@ static enum clr_status run(struct build *b, struct clr_job *job, struct clr_erro
     enum clr_status status = CLR_OK;
     for (uint32_t number = 0; status == CLR_OK && number < count; number++) {
         if (clr_reach_distance(&dump->reach, number) != CLR_UNREACHED)
-            status = climb(b, names, number, error);
+            status = append_path(b, names, number, error);
         if (status == CLR_OK && number % POLL_OBJECTS == 0)
             status = clr_job_poll(job, "merging paths", number, count, error);
     }
@@ -246,7 +246,7 @@ enum clr_status clr_path_tree_build(struct clr_dump *dump, struct clr_job *job,
     enum clr_status status = run(&b, job, error);
     clr_free(b.children);
     clr_free_large(b.node_of, clr_heap_count(dump->heap), sizeof *b.node_of);
-    clr_free(b.way);
+    clr_free(b.up);
     if (status != CLR_OK) {
         clr_path_tree_destroy(b.tree);
         return status;
@@ -285,21 +285,21 @@ void clr_path_text_step(struct clr_dump *dump, enum clr_ref_kind edge, const cha
 void clr_path_tree_text(struct clr_dump *dump, const struct clr_path_tree *tree, uint32_t node,
                         struct clr_text *text)
 {
-    uint32_t *way = clr_alloc((size_t)tree->nodes[node].depth + 1, sizeof *way);
+    uint32_t *steps = clr_alloc((size_t)tree->nodes[node].depth + 1, sizeof *steps);
     size_t length = 0;
-    if (!way) {
+    if (!steps) {
         text->failed = true;
         return;
     }
     for (uint32_t up = node; up != CLR_NO_NODE; up = tree->nodes[up].parent)
-        way[length++] = up;
+        steps[length++] = up;
     while (length-- > 0) {
-        const struct clr_path_node *step = &tree->nodes[way[length]];
+        const struct clr_path_node *step = &tree->nodes[steps[length]];
         if (step->parent == CLR_NO_NODE)
             clr_path_text_root(dump, &dump->roots->rows[step->root], step->root_name, step->type,
                                text);
         else
             clr_path_text_step(dump, step->edge, step->field, step->type, text);
     }
-    clr_free(way);
+    clr_free(steps);
 }
