@@ -8,7 +8,7 @@
  * is passed over. The first path to an object is a shortest; of several the one whose slot comes
  * first.
  */
-#include "dump/paths.h"
+#include "graph/paths.h"
 
 #include <stdlib.h>
 
@@ -32,17 +32,16 @@ static bool append(struct clr_object_path *path, size_t *room, uint32_t number, 
 }
 
 /* The object that an edge starts from. */
-static uint32_t source_of(const struct clr_dump *dump, uint64_t edge)
+static uint32_t source_of(const struct clr_ref_map *map, uint64_t edge)
 {
-    uint64_t units = clr_units(dump->heap);
-    return edge < units ? clr_unit_owner(dump->heap, edge)
-                        : dump->refs->dependents[edge - units].source;
+    uint64_t units = clr_units(map->heap);
+    return edge < units ? clr_unit_owner(map->heap, edge) : map->dependents[edge - units].source;
 }
 
-enum clr_status clr_path_shortest(const struct clr_dump *dump, uint32_t number,
-                                  struct clr_object_path *path, struct clr_error *error)
+enum clr_status clr_path_shortest(const struct clr_ref_map *map, const struct clr_reach *reach,
+                                  uint32_t number, struct clr_object_path *path,
+                                  struct clr_error *error)
 {
-    const struct clr_reach *reach = &dump->reach;
     uint32_t distance = clr_reach_distance(reach, number);
     *path = (struct clr_object_path){0};
     if (distance == CLR_UNREACHED)
@@ -56,7 +55,7 @@ enum clr_status clr_path_shortest(const struct clr_dump *dump, uint32_t number,
     for (size_t hop = distance; hop > 0; hop--) {
         uint64_t edge = clr_wide_get(&reach->parent, number);
         path->hops[hop] = (struct clr_hop){number, edge};
-        number = source_of(dump, edge);
+        number = source_of(map, edge);
     }
     path->hops[0] = (struct clr_hop){number, CLR_NO_UNIT};
     path->root = (uint32_t)clr_wide_get(&reach->parent, number);
@@ -73,7 +72,9 @@ struct reached {
 };
 
 struct clr_path_search {
-    const struct clr_dump *dump;
+    const struct clr_links *links;
+    const struct clr_reach *reach;
+    const struct clr_roots *graph_roots;
     struct reached *queue;
     size_t head, tail, room;
     struct clr_map places; /* number + 1 -> place in the queue */
@@ -96,7 +97,8 @@ static int by_object(const void *a, const void *b, void *context)
     return (x > y) - (x < y);
 }
 
-static bool reach(struct clr_path_search *search, uint32_t number, uint32_t next, uint64_t edge)
+static bool add_reached(struct clr_path_search *search, uint32_t number, uint32_t next,
+                        uint64_t edge)
 {
     uint64_t place;
     if (clr_map_get(&search->places, (uint64_t)number + 1, &place))
@@ -111,7 +113,7 @@ static bool reach(struct clr_path_search *search, uint32_t number, uint32_t next
 /* The roots of the object at HEAD. */
 static void find_roots(struct clr_path_search *search)
 {
-    const struct clr_root *rows = search->dump->roots->rows;
+    const struct clr_root *rows = search->graph_roots->rows;
     uint32_t number = search->queue[search->head].number;
     size_t i;
     CLR_SEARCH(i, 0, search->root_count, rows[search->roots[i]].number < number);
@@ -121,19 +123,21 @@ static void find_roots(struct clr_path_search *search)
     search->root_end = i;
 }
 
-enum clr_status clr_path_search_start(const struct clr_dump *dump, uint32_t number,
+enum clr_status clr_path_search_start(const struct clr_links *links, const struct clr_reach *reach,
+                                      const struct clr_roots *roots, uint32_t number,
                                       struct clr_path_search **out, struct clr_error *error)
 {
-    const struct clr_roots *roots = dump->roots;
     struct clr_path_search *search = clr_alloc(1, sizeof *search);
     *out = NULL;
     if (!search)
         return clr_no_memory(error);
-    search->dump = dump;
-    search->second = clr_reach_second(&dump->reach, number);
+    search->links = links;
+    search->reach = reach;
+    search->graph_roots = roots;
+    search->second = clr_reach_second(reach, number);
     if (!(search->roots = clr_alloc(roots->count, sizeof *search->roots)) ||
-        (clr_reach_distance(&dump->reach, number) != CLR_UNREACHED &&
-         !reach(search, number, 0, CLR_NO_UNIT))) {
+        (clr_reach_distance(reach, number) != CLR_UNREACHED &&
+         !add_reached(search, number, 0, CLR_NO_UNIT))) {
         clr_path_search_end(search);
         return clr_no_memory(error);
     }
@@ -170,24 +174,24 @@ static bool is_static_array(const struct clr_roots *roots, uint32_t number)
 static enum clr_status expand(struct clr_path_search *search, struct clr_job *job,
                               struct clr_error *error)
 {
-    const struct clr_dump *dump = search->dump;
+    const struct clr_ref_map *map = search->links->map;
     struct clr_link_scan scan;
     struct clr_ref ref;
-    clr_link_scan_start(&scan, dump->links, search->queue[search->head].number);
+    clr_link_scan_start(&scan, search->links, search->queue[search->head].number);
     for (uint32_t steps = 1; clr_link_scan_next(&scan, &ref); steps++) {
         uint64_t edge;
         bool in_object = ref.kind == CLR_REF_MEMBER || ref.kind == CLR_REF_ELEMENT;
         if (steps % POLL_EDGES == 0)
             CLR_TRY(clr_job_poll(job, "searching for roots", search->head, search->tail, error));
-        if (clr_reach_distance(&dump->reach, ref.source_number) == CLR_UNREACHED ||
-            clr_reach_second(&dump->reach, ref.source_number) != search->second ||
-            (in_object && is_static_array(dump->roots, ref.source_number)))
+        if (clr_reach_distance(search->reach, ref.source_number) == CLR_UNREACHED ||
+            clr_reach_second(search->reach, ref.source_number) != search->second ||
+            (in_object && is_static_array(search->graph_roots, ref.source_number)))
             continue;
         if (ref.kind == CLR_REF_DEPENDENT)
-            edge = clr_units(dump->heap) + clr_dependent_index(dump->refs, &ref);
+            edge = clr_units(map->heap) + clr_dependent_index(map, &ref);
         else
-            edge = clr_unit(dump->heap, in_object ? ref.address : ref.source);
-        if (!reach(search, ref.source_number, (uint32_t)search->head, edge))
+            edge = clr_unit(map->heap, in_object ? ref.address : ref.source);
+        if (!add_reached(search, ref.source_number, (uint32_t)search->head, edge))
             return clr_no_memory(error);
     }
     return clr_job_poll(job, "searching for roots", search->head, search->tail, error);
