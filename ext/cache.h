@@ -7,7 +7,7 @@
 #ifndef CLR_CACHE_H
 #define CLR_CACHE_H
 
-#include "dump/typestats.h"
+#include "graph/typestats.h"
 #include "inspect/pathtree.h"
 #include "lookup.h"
 #include "table.h"

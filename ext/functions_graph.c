@@ -9,7 +9,7 @@
 #include "base/alloc.h"
 #include "functions.h"
 #include "dump/holders.h"
-#include "dump/paths.h"
+#include "graph/paths.h"
 #include "inspect/pathtree.h"
 
 /* --- clr_path --------------------------------------------------------------------------------- */
@@ -132,7 +132,7 @@ static enum clr_status path_of_object(struct clr_call *call, struct clr_error *e
                         "clr_path: 0x%llx is not the address of an object: clr_what() says what is "
                         "there",
                         (unsigned long long)(uint64_t)call->number[0]);
-    CLR_TRY(clr_path_shortest(call->dump, number, &path, error));
+    CLR_TRY(clr_path_shortest(call->dump->refs, &call->dump->reach, number, &path, error));
     call->has_text = path.count != 0;
     enum clr_status status = call->has_text ? write_path(call, &path, error) : CLR_OK;
     clr_object_path_deinit(&path);

@@ -379,12 +379,15 @@ static enum clr_status graph_stat(struct clr_cursor *base, uint32_t shape, int c
     CLR_TRY(clr_cache(base->dump, &cache, error));
     if (column == STAT_RETAINED_SIZE) {
         if (!cache->retained)
-            CLR_TRY(clr_retained_by_shape(base->dump, base->job, &cache->retained, error));
+            CLR_TRY(clr_retained_by_shape(base->dump->heap, &base->dump->dominators,
+                                          &base->dump->dominated, base->job, &cache->retained,
+                                          error));
         clr_result_u64(context, cache->retained[shape]);
         return CLR_OK;
     }
     if (!cache->alive)
-        CLR_TRY(clr_alive_by_shape(base->dump, base->job, &cache->alive, error));
+        CLR_TRY(clr_alive_by_shape(base->dump->heap, &base->dump->reach, base->job, &cache->alive,
+                                   error));
     clr_result_u64(context, column == STAT_REACHABLE_COUNT ? cache->alive[shape].count
                                                            : cache->alive[shape].size);
     return CLR_OK;

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/alloc.h"
+#include "base/array.h"
 #include "base/hash.h"
 
 /* One that was reported by clr_problem_once. */
@@ -14,10 +14,8 @@ struct once {
 };
 
 struct clr_problems {
-    struct clr_problem *rows;
-    size_t count, room;
-    struct once
-        *once; /* a hash table of ONCE_ROOM places, a power of two; three quarters full at most */
+    CLR_ARRAY(struct clr_problem) rows;
+    struct once *once; /* a hash table of ONCE_ROOM places, a power of two, at most 3/4 full */
     size_t once_count, once_room;
     bool incomplete, lost;
 };
@@ -29,9 +27,9 @@ struct clr_problems *clr_problems_create(void)
 
 static void empty(struct clr_problems *problems)
 {
-    for (size_t i = 0; i < problems->count; i++)
-        clr_free(problems->rows[i].message);
-    clr_free(problems->rows);
+    for (size_t i = 0; i < problems->rows.count; i++)
+        clr_free(problems->rows.items[i].message);
+    CLR_ARRAY_FREE(&problems->rows);
     clr_free(problems->once);
     memset(problems, 0, sizeof *problems);
 }
@@ -47,8 +45,8 @@ void clr_problems_destroy(struct clr_problems *problems)
 /* The list is short (one row per cause and owner); the newest row is the likeliest match. */
 static struct clr_problem *find(struct clr_problems *problems, const struct clr_problem *key)
 {
-    for (size_t i = problems->count; i-- > 0;) {
-        struct clr_problem *row = &problems->rows[i];
+    for (size_t i = problems->rows.count; i-- > 0;) {
+        struct clr_problem *row = &problems->rows.items[i];
         if (row->owner == key->owner && row->format == key->format &&
             row->severity == key->severity && strcmp(row->area, key->area) == 0)
             return row;
@@ -76,14 +74,12 @@ static void append(struct clr_problems *problems, const struct clr_problem *key,
     char text[512];
     vsnprintf(text, sizeof text, key->format, arguments);
     char *message = clr_copy_text(text, strlen(text));
-    if (!message || !clr_grow(&problems->rows, problems->count, &problems->room, sizeof *row)) {
+    if (!message || !CLR_ARRAY_ADD(&problems->rows, *key)) {
         clr_free(message);
         problems->lost = true;
         return;
     }
-    row = &problems->rows[problems->count++];
-    *row = *key;
-    row->message = message;
+    problems->rows.items[problems->rows.count - 1].message = message;
 }
 
 /* Where FORMAT and ADDRESS stand, or the free place where they belong. */
@@ -181,13 +177,12 @@ void clr_problems_merge(struct clr_problems *into, struct clr_problems *from)
         return;
     into->incomplete |= from->incomplete;
     into->lost |= from->lost;
-    for (size_t i = 0; i < from->count; i++) {
-        struct clr_problem *row = find(into, &from->rows[i]);
+    for (size_t i = 0; i < from->rows.count; i++) {
+        struct clr_problem *row = find(into, &from->rows.items[i]);
         if (row) {
-            add_to(row, &from->rows[i]);
-        } else if (clr_grow(&into->rows, into->count, &into->room, sizeof *row)) {
-            into->rows[into->count++] = from->rows[i];
-            from->rows[i].message = NULL;
+            add_to(row, &from->rows.items[i]);
+        } else if (CLR_ARRAY_ADD(&into->rows, from->rows.items[i])) {
+            from->rows.items[i].message = NULL;
         } else {
             into->lost = true;
         }
@@ -197,12 +192,12 @@ void clr_problems_merge(struct clr_problems *into, struct clr_problems *from)
 
 size_t clr_problems_count(const struct clr_problems *problems)
 {
-    return problems->count;
+    return problems->rows.count;
 }
 
 const struct clr_problem *clr_problems_at(const struct clr_problems *problems, size_t index)
 {
-    return &problems->rows[index];
+    return &problems->rows.items[index];
 }
 
 bool clr_problems_incomplete(const struct clr_problems *problems)

@@ -25,15 +25,12 @@
 
 #include <string.h>
 
+#include "base/search.h"
+
 #include "base/alloc.h"
 #include "base/threads.h"
 #include "runtime/loader.h"
 #include "runtime/types.h"
-
-static enum clr_status no_memory(struct clr_error *error)
-{
-    return clr_fail(error, CLR_NOMEM, 0, "out of memory");
-}
 
 /* Failures that would not come again if it were tried again. */
 static bool may_pass(enum clr_status status)
@@ -107,14 +104,14 @@ enum clr_status clr_dump_open(const char *path, struct clr_options *options, str
     *dump = NULL;
     if (!d || !(d->problems = clr_problems_create())) {
         clr_free(d);
-        return no_memory(error);
+        return clr_no_memory(error);
     }
     status =
         clr_process_open(path, options ? options : &none, job, d->problems, &d->process, error);
     if (status == CLR_OK)
         status = open_runtime(d, options ? options : &none, error);
     if (status == CLR_OK && clr_problems_lost(d->problems))
-        status = no_memory(error);
+        status = clr_no_memory(error);
     if (status != CLR_OK) {
         clr_dump_close(d); /* the options are still the caller's */
         return status;
@@ -137,16 +134,10 @@ static uint64_t announced_bytes(const struct clr_process *process, const struct 
     uint64_t sum = 0;
     for (size_t i = 0; i < count; i++) {
         uint64_t end = regions[i].start + regions[i].size;
-        size_t low = 0, high = gc->segment_count;
-        while (low < high) { /* the first segment that ends behind the region's start */
-            size_t middle = low + (high - low) / 2;
-            if (gc->segments[middle].end <= regions[i].start)
-                low = middle + 1;
-            else
-                high = middle;
-        }
-        for (; low < gc->segment_count && gc->segments[low].start < end; low++) {
-            const struct clr_segment *s = &gc->segments[low];
+        size_t k; /* the first segment that ends behind the region's start */
+        CLR_SEARCH(k, 0, gc->segment_count, gc->segments[k].end <= regions[i].start);
+        for (; k < gc->segment_count && gc->segments[k].start < end; k++) {
+            const struct clr_segment *s = &gc->segments[k];
             uint64_t from = s->start > regions[i].start ? s->start : regions[i].start;
             sum += (s->end < end ? s->end : end) - from;
         }
@@ -382,7 +373,7 @@ static enum clr_status build_dominators(struct clr_dump *dump, struct clr_proble
     enum clr_status status = first && second
                                  ? clr_dominators_build(&forward->edges, &roots, fill_sizes,
                                                         &sizing, job, &dump->dominators, error)
-                                 : no_memory(error);
+                                 : clr_no_memory(error);
     if (status == CLR_OK)
         status = sizing.status; /* on failure the part is dropped again */
     clr_free(first);
@@ -452,10 +443,10 @@ static enum clr_status build(struct clr_dump *dump, const struct part *part, str
     struct clr_problems *found = clr_problems_create();
     enum clr_status status;
     if (!found)
-        return no_memory(error);
+        return clr_no_memory(error);
     status = part->build(dump, found, job, error);
     if (status == CLR_OK && clr_problems_lost(found))
-        status = no_memory(error);
+        status = clr_no_memory(error);
     if (status == CLR_OK) {
         clr_problems_merge(dump->problems, found);
         dump->built |= part->bit;
@@ -493,8 +484,8 @@ enum clr_status clr_dump_need(struct clr_dump *dump, unsigned wanted, struct clr
 
 void clr_dump_invalid_ref(struct clr_dump *dump, uint64_t slot, uint64_t value, uint64_t length)
 {
-    uint64_t met;
-    if (clr_map_get(&dump->invalid, slot, &met))
+    uint64_t known;
+    if (clr_map_get(&dump->invalid, slot, &known))
         return;
     clr_map_put(&dump->invalid, slot, 1); /* without memory it may be reported twice */
     if (value != 0)

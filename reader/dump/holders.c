@@ -16,11 +16,8 @@
  */
 #include "dump/holders.h"
 
-#include <stdlib.h>
-
 #include "base/alloc.h"
-#include "base/search.h"
-#include "dump/paths.h"
+#include "graph/paths.h"
 
 enum { POLL_OBJECTS = 1 << 14 };
 
@@ -47,7 +44,7 @@ enum clr_status clr_root_count(struct clr_dump *dump, uint32_t number, struct cl
         return CLR_OK;
     uint32_t top = top_of(dump, number);
     struct clr_path_search *search;
-    CLR_TRY(clr_path_search_start(dump, top, &search, error));
+    CLR_TRY(clr_path_search_start(dump->links, &dump->reach, dump->roots, top, &search, error));
     enum clr_status status = clr_path_search_count(search, 0, UINT32_MAX, job, count, error);
     if (status == CLR_OK && *count == 1) {
         struct clr_link_scan scan;
@@ -56,8 +53,8 @@ enum clr_status clr_root_count(struct clr_dump *dump, uint32_t number, struct cl
         clr_link_scan_start(&scan, dump->links, top);
         for (uint32_t steps = 1; !others && status == CLR_OK && clr_link_scan_next(&scan, &ref);
              steps++) {
-            others =
-                clr_path_follows(dump, &ref, top) && !is_dominated_by(dump, ref.source_number, top);
+            others = clr_path_follows(&dump->reach, dump->roots, &ref, top) &&
+                     !is_dominated_by(dump, ref.source_number, top);
             if (steps % POLL_OBJECTS == 0)
                 status = clr_job_poll(job, "counting roots", steps, 0, error);
         }
@@ -119,7 +116,7 @@ enum clr_status clr_nearest_roots(struct clr_dump *dump, struct clr_job *job,
                 root = (uint32_t)edge + 1;
                 break;
             }
-            number = clr_path_source(dump, edge);
+            number = clr_path_source(dump->refs, edge);
         }
         for (size_t i = 0; status == CLR_OK && i < path.count; i++)
             made[path.items[i]] = root;

@@ -236,7 +236,7 @@ static enum clr_status add_literals(struct making *m, uint32_t type_rid)
                                   .metadata = m->metadata};
         if (clr_metadata_cell(m->metadata, CLR_FIELDDEF, rid, NAME, &name))
             field.name = clr_metadata_string(m->metadata, name, &field.name_length);
-        /* What no FieldDesc tells: the constant's type is the primitive under an enum. */
+        /* What no FieldDesc says: the constant's type is the primitive under an enum. */
         if (clr_metadata_reference(CLR_CONSTANT, CONSTANT_PARENT, CLR_FIELDDEF, rid, &key) &&
             (row = clr_metadata_find(m->metadata, CLR_CONSTANT, CONSTANT_PARENT, key)) != 0 &&
             clr_metadata_cell(m->metadata, CLR_CONSTANT, row, CONSTANT_TYPE, &type))
