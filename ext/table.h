@@ -91,8 +91,13 @@ enum clr_null {
 };
 
 /* CLR_ABSENT gives NULL. */
+static inline uint64_t clr_or_absent(uint64_t value)
+{
+    return value ? value : CLR_ABSENT;
+}
 typedef uint64_t clr_number_function(struct clr_cursor *, const void *row);
-/* A text that lives with the dump, or static; NULL gives NULL. */
+/* A text that lives with the dump, or static; NULL gives NULL. The name of a type that memory ran out for
+ * (clr_type_name_lost) is an error. */
 typedef const char *clr_word_function(struct clr_cursor *, const void *row);
 /* Writes into an empty text; with CLR_NONEMPTY_TEXT_BY one that stays empty gives NULL. */
 typedef enum clr_status clr_text_function(struct clr_cursor *, const void *row, struct clr_text *,
@@ -239,10 +244,9 @@ struct clr_list {
     /* Reads the row of KEY into ROW, which is zeroed. *FOUND false: it is left out. */
     enum clr_status (*read)(struct clr_cursor *cursor, uint64_t key, void *row, bool *found,
                             struct clr_error *error);
-    /* The same for a KEY that need not be in the list, which is then not loaded for `=`. NULL: only what is
-     * in the list has a row. */
-    enum clr_status (*find)(struct clr_cursor *cursor, uint64_t key, void *row, bool *found,
-                            struct clr_error *error);
+    /* Whether KEY is in the list, which need not be loaded for it: for `=`. May be NULL. */
+    enum clr_status (*lists)(struct clr_dump *dump, struct clr_job *job, uint64_t key, bool *listed,
+                             struct clr_error *error);
 };
 /* A list whose elements are struct ROW, at clr_dump.ROWS, COUNT of them. Another type does not compile. */
 #define CLR_DUMP_LIST(row, rows_, count_)                                                          \
