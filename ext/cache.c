@@ -14,13 +14,14 @@ void clr_cache_destroy(void *data)
 {
     struct clr_cache *cache = data;
     struct clr_lookup *indexes[] = {
-        &cache->shape_types, &cache->shape_names,    &cache->tree_parents,
-        &cache->tree_paths,  &cache->static_objects,
+        &cache->shape_types,
+        &cache->shape_names,
+        &cache->tree_parents,
+        &cache->tree_paths,
     };
     for (size_t i = 0; i < sizeof indexes / sizeof indexes[0]; i++)
         clr_lookup_deinit(indexes[i]);
     clr_path_tree_destroy(cache->path_tree);
-    clr_free(cache->static_rows);
     clr_free(cache->shape_name);
     clr_free(cache->types);
     clr_map_deinit(&cache->type_numbers);

@@ -18,8 +18,6 @@ struct clr_cache {
     struct clr_lookup shape_types, shape_names; /* rows: clr_heap_shapes */
     struct clr_path_tree *path_tree;
     struct clr_lookup tree_parents, tree_paths; /* rows: its nodes */
-    struct clr_lookup static_objects;           /* rows: static_rows */
-    void *static_rows;                          /* of tables/statics.c */
     const char **shape_name;                    /* per shape; NULL: not asked for yet */
     size_t shape_count;
     struct clr_type *types; /* that were read; TYPE_NUMBERS: address -> number */
