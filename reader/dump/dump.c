@@ -555,24 +555,34 @@ static bool lacks_class(const struct clr_runtime *runtime, uint64_t address)
     return !(word & 1) && word != 0 && !clr_field_word(runtime, word, layout->class_mt, &back);
 }
 
+/* What can be said of ADDRESS before the heap is walked; *SURE false: nothing. */
+static enum clr_status find_module_type(struct clr_dump *dump, uint64_t address, bool *has,
+                                        bool *sure, struct clr_error *error)
+{
+    struct clr_error unread = {0}; /* the list says so, if it is asked for */
+    enum clr_status status = need_module_types(dump, &unread);
+    if (may_pass(status))
+        return say_again(&unread, error);
+    *has = status == CLR_OK && holds_type(dump->module_types, dump->module_type_count, address);
+    *sure =
+        *has || (!clr_type_valid(dump->runtime, address) && !lacks_class(dump->runtime, address));
+    return CLR_OK;
+}
+
 enum clr_status clr_dump_has_type(struct clr_dump *dump, struct clr_job *job, uint64_t address,
                                   bool *has, struct clr_error *error)
 {
     const uint64_t *types;
     size_t count;
-    *has = false;
-    if (!(dump->built & CLR_PART_INDEX)) {
-        struct clr_error unread = {0}; /* the list says so, if it is asked for */
-        enum clr_status status = need_module_types(dump, &unread);
-        if (may_pass(status))
-            return say_again(&unread, error);
-        *has = status == CLR_OK && holds_type(dump->module_types, dump->module_type_count, address);
-        if (*has)
+    bool sure;
+    if (dump->built & CLR_PART_INDEX) {
+        CLR_TRY(clr_heap_types(dump->heap, dump->runtime, &types, &count, error));
+    } else {
+        CLR_TRY(find_module_type(dump, address, has, &sure, error));
+        if (sure)
             return CLR_OK;
+        CLR_TRY(clr_dump_types(dump, job, &types, &count, error));
     }
-    if (!clr_type_valid(dump->runtime, address) && !lacks_class(dump->runtime, address))
-        return CLR_OK;
-    CLR_TRY(clr_dump_types(dump, job, &types, &count, error));
     *has = holds_type(types, count, address);
     return CLR_OK;
 }
