@@ -24,12 +24,11 @@
 #include "dump/dump.h"
 
 #include <string.h>
-#include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/threads.h"
 #include "runtime/loader.h"
-
-enum { DEFAULT_THREADS_MAX = 8 };
+#include "runtime/types.h"
 
 static enum clr_status no_memory(struct clr_error *error)
 {
@@ -68,15 +67,6 @@ enum clr_status clr_dump_keep(struct clr_dump *dump, clr_kept_free *free, size_t
     }
     *(void **)out = data;
     return CLR_OK;
-}
-
-unsigned clr_dump_threads(const struct clr_dump *dump)
-{
-    long online;
-    if (dump->options.threads != 0)
-        return dump->options.threads;
-    online = sysconf(_SC_NPROCESSORS_ONLN);
-    return online < 1 ? 1 : online > DEFAULT_THREADS_MAX ? DEFAULT_THREADS_MAX : (unsigned)online;
 }
 
 /* The runtime and its threads. A failure that is about this runtime is kept, not returned. */
@@ -483,7 +473,7 @@ enum clr_status clr_dump_need(struct clr_dump *dump, unsigned wanted, struct clr
     if (!job)
         job = &own;
     if (job->threads == 0)
-        job->threads = clr_dump_threads(dump);
+        job->threads = clr_threads(dump->options.threads, NULL);
     for (size_t i = PART_COUNT; i-- > 0;)
         if (wanted & ~dump->built & parts[i].bit)
             wanted |= parts[i].needs;
@@ -517,6 +507,18 @@ void clr_dump_invalid_ref(struct clr_dump *dump, uint64_t slot, uint64_t value, 
                        (unsigned long long)slot);
 }
 
+/* What modules' tables name, and what those lead to: a part of the list of all types. */
+static enum clr_status need_module_types(struct clr_dump *dump, struct clr_error *error)
+{
+    const struct clr_module *const *modules;
+    size_t count; /* without the list of modules there is nothing to go by */
+    if (dump->module_types)
+        return CLR_OK;
+    CLR_TRY(clr_modules(dump->runtime, &modules, &count, error));
+    return clr_types_list(NULL, dump->runtime, &dump->module_types, &dump->module_type_count,
+                          error);
+}
+
 enum clr_status clr_dump_types(struct clr_dump *dump, struct clr_job *job, const uint64_t **types,
                                size_t *count, struct clr_error *error)
 {
@@ -527,16 +529,59 @@ enum clr_status clr_dump_types(struct clr_dump *dump, struct clr_job *job, const
         return clr_heap_types(dump->heap, dump->runtime, types, count, error);
     if (may_pass(status))
         return say_again(&reason, error);
-    if (!dump->module_types) {
-        const struct clr_module *const *modules;
-        size_t module_count; /* without the list of modules there is nothing to go by */
-        CLR_TRY(clr_modules(dump->runtime, &modules, &module_count, error));
-        CLR_TRY(clr_types_list(NULL, dump->runtime, &dump->module_types, &dump->module_type_count,
-                               error));
-        clr_problem(dump->problems, CLR_WARNING, "types", 0, 0,
-                    "types that only objects would show are not listed: %s", reason.text);
-    }
+    CLR_TRY(need_module_types(dump, error));
+    clr_problem_once(dump->problems, CLR_WARNING, "types", false, 0, 0,
+                     "types that only objects would show are not listed: %s", reason.text);
     *types = dump->module_types;
     *count = dump->module_type_count;
+    return CLR_OK;
+}
+
+static bool holds_type(const uint64_t *types, size_t count, uint64_t address)
+{
+    size_t low = 0, high = count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if ((int64_t)types[middle] < (int64_t)address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < count && types[low] == address;
+}
+
+/* Whether the words of a MethodTable at ADDRESS are saved and the class that they lead to is not. */
+static bool lacks_class(const struct clr_runtime *runtime, uint64_t address)
+{
+    const struct clr_types_layout *layout = &runtime->types;
+    uint64_t word, parent, back;
+    if (address == 0 || (address & runtime->alignment_mask) ||
+        !clr_field_word(runtime, address, layout->mt_parent, &parent) ||
+        !clr_field_word(runtime, address, layout->mt_class, &word))
+        return false;
+    if ((word & 1) && !clr_field_word(runtime, word - 1, layout->mt_class, &word))
+        return true;
+    return !(word & 1) && word != 0 && !clr_field_word(runtime, word, layout->class_mt, &back);
+}
+
+enum clr_status clr_dump_has_type(struct clr_dump *dump, struct clr_job *job, uint64_t address,
+                                  bool *has, struct clr_error *error)
+{
+    const uint64_t *types;
+    size_t count;
+    *has = false;
+    if (!(dump->built & CLR_PART_INDEX)) {
+        struct clr_error unread = {0}; /* the list says so, if it is asked for */
+        enum clr_status status = need_module_types(dump, &unread);
+        if (may_pass(status))
+            return say_again(&unread, error);
+        *has = status == CLR_OK && holds_type(dump->module_types, dump->module_type_count, address);
+        if (*has)
+            return CLR_OK;
+    }
+    if (!clr_type_valid(dump->runtime, address) && !lacks_class(dump->runtime, address))
+        return CLR_OK;
+    CLR_TRY(clr_dump_types(dump, job, &types, &count, error));
+    *has = holds_type(types, count, address);
     return CLR_OK;
 }
