@@ -5,18 +5,11 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "base/hash.h"
-
-/* One that was reported by clr_problem_once. */
-struct once {
-    const char *format; /* NULL: the place is free */
-    uint64_t address;
-};
+#include "base/map.h"
 
 struct clr_problems {
     CLR_ARRAY(struct clr_problem) rows;
-    struct once *once; /* a hash table of ONCE_ROOM places, a power of two, at most 3/4 full */
-    size_t once_count, once_room;
+    struct clr_map once; /* what clr_problem_once reported; see is_first */
     bool incomplete, lost;
 };
 
@@ -30,7 +23,7 @@ static void empty(struct clr_problems *problems)
     for (size_t i = 0; i < problems->rows.count; i++)
         clr_free(problems->rows.items[i].message);
     CLR_ARRAY_FREE(&problems->rows);
-    clr_free(problems->once);
+    clr_map_deinit(&problems->once);
     memset(problems, 0, sizeof *problems);
 }
 
@@ -82,38 +75,29 @@ static void append(struct clr_problems *problems, const struct clr_problem *key,
     problems->rows.items[problems->rows.count - 1].message = message;
 }
 
-/* Where FORMAT and ADDRESS stand, or the free place where they belong. */
-static struct once *once_place(struct once *table, size_t room, const char *format,
-                               uint64_t address)
-{
-    size_t i = (size_t)clr_hash_number(address ^ clr_hash_number((uintptr_t)format)) & (room - 1);
-    while (table[i].format && (table[i].format != format || table[i].address != address))
-        i = (i + 1) & (room - 1);
-    return &table[i];
-}
-
-/* Without memory a problem is reported again rather than never. */
+/* A key of FORMAT and ADDRESS; of one format no two addresses have the same. Without memory a problem
+ * is reported again rather than never. */
 static bool is_first(struct clr_problems *problems, const char *format, uint64_t address)
 {
-    if ((problems->once_count + 1) * 4 > problems->once_room * 3) {
-        size_t room = problems->once_room ? problems->once_room * 2 : 64;
-        struct once *grown = clr_alloc(room, sizeof *grown);
-        if (!grown)
-            return true;
-        for (size_t i = 0; i < problems->once_room; i++)
-            if (problems->once[i].format)
-                *once_place(grown, room, problems->once[i].format, problems->once[i].address) =
-                    problems->once[i];
-        clr_free(problems->once);
-        problems->once = grown;
-        problems->once_room = room;
-    }
-    struct once *place = once_place(problems->once, problems->once_room, format, address);
-    if (place->format)
+    uint64_t key = address ^ clr_hash_number((uintptr_t)format), known;
+    if (clr_map_get(&problems->once, key, &known))
         return false;
-    *place = (struct once){format, address};
-    problems->once_count++;
+    clr_map_put(&problems->once, key, 1);
     return true;
+}
+
+static struct clr_problem make_key(enum clr_severity severity, const char *area, uint64_t owner,
+                                   bool incomplete, uint64_t address, uint64_t length,
+                                   const char *format)
+{
+    return (struct clr_problem){.severity = severity,
+                                .area = area,
+                                .address = address,
+                                .length = length,
+                                .count = 1,
+                                .format = format,
+                                .owner = owner,
+                                .incomplete = incomplete};
 }
 
 void clr_problem_once(struct clr_problems *problems, enum clr_severity severity, const char *area,
@@ -121,13 +105,8 @@ void clr_problem_once(struct clr_problems *problems, enum clr_severity severity,
 {
     if (!problems || !is_first(problems, format, address))
         return;
-    struct clr_problem key = {.severity = severity,
-                              .area = area,
-                              .address = address,
-                              .length = length,
-                              .count = 1,
-                              .format = format,
-                              .incomplete = incomplete};
+    struct clr_problem key =
+        make_key(severity, area, 0, incomplete, address, length, format);
     va_list arguments;
     va_start(arguments, format);
     append(problems, &key, arguments);
@@ -139,12 +118,8 @@ void clr_problem(struct clr_problems *problems, enum clr_severity severity, cons
 {
     if (!problems)
         return;
-    struct clr_problem key = {.severity = severity,
-                              .area = area,
-                              .address = address,
-                              .length = length,
-                              .count = 1,
-                              .format = format};
+    struct clr_problem key =
+        make_key(severity, area, 0, false, address, length, format);
     va_list arguments;
     va_start(arguments, format);
     append(problems, &key, arguments);
@@ -157,14 +132,8 @@ void clr_problem_of(struct clr_problems *problems, enum clr_severity severity, c
 {
     if (!problems)
         return;
-    struct clr_problem key = {.severity = severity,
-                              .area = area,
-                              .address = address,
-                              .length = length,
-                              .count = 1,
-                              .format = format,
-                              .owner = owner,
-                              .incomplete = incomplete};
+    struct clr_problem key =
+        make_key(severity, area, owner, incomplete, address, length, format);
     va_list arguments;
     va_start(arguments, format);
     append(problems, &key, arguments);

@@ -196,27 +196,6 @@ static enum clr_status build_postings(struct clr_dump *dump, struct clr_problems
     return clr_heap_postings_build(dump->heap, job, error);
 }
 
-static void drop_gc(struct clr_dump *dump)
-{
-    clr_gc_close(dump->gc);
-    dump->gc = NULL;
-}
-
-static void drop_index(struct clr_dump *dump)
-{
-    clr_heap_close(dump->heap);
-    dump->heap = NULL;
-}
-
-static void drop_handles(struct clr_dump *dump)
-{
-    clr_free(dump->handles);
-    clr_free(dump->finalizers);
-    dump->handles = NULL;
-    dump->finalizers = NULL;
-    dump->handle_count = dump->finalizer_count = 0;
-}
-
 /* What this runtime does not describe is a problem, and the parts above do without. */
 static enum clr_status build_handles(struct clr_dump *dump, struct clr_problems *problems,
                                      struct clr_job *job, struct clr_error *error)
@@ -245,23 +224,11 @@ static enum clr_status build_handles(struct clr_dump *dump, struct clr_problems 
     return CLR_OK;
 }
 
-static void drop_refs(struct clr_dump *dump)
-{
-    clr_ref_map_destroy(dump->refs);
-    dump->refs = NULL;
-}
-
 static enum clr_status build_refs(struct clr_dump *dump, struct clr_problems *problems,
                                   struct clr_job *job, struct clr_error *error)
 {
     return clr_ref_map_create(dump->heap, dump->runtime, dump->gc, dump->handles,
                               dump->handle_count, problems, job, &dump->refs, error);
-}
-
-static void drop_links(struct clr_dump *dump)
-{
-    clr_links_destroy(dump->links);
-    dump->links = NULL;
 }
 
 /* Straight into the dump's list, which has each once, whichever part finds it first. */
@@ -280,12 +247,6 @@ static enum clr_status build_links(struct clr_dump *dump, struct clr_problems *p
     CLR_TRY(clr_links_build(dump->refs, job, &dump->links, error));
     report_invalid(dump, &dump->links->invalid);
     return CLR_OK;
-}
-
-static void drop_roots(struct clr_dump *dump)
-{
-    clr_roots_destroy(dump->roots);
-    dump->roots = NULL;
 }
 
 static enum clr_status build_roots(struct clr_dump *dump, struct clr_problems *problems,
@@ -315,11 +276,6 @@ static enum clr_status build_forward(struct clr_dump *dump, enum clr_with_slots 
     return CLR_OK;
 }
 
-static void drop_reach(struct clr_dump *dump)
-{
-    clr_reach_deinit(&dump->reach);
-}
-
 static enum clr_status build_reach(struct clr_dump *dump, struct clr_problems *problems,
                                    struct clr_job *job, struct clr_error *error)
 {
@@ -331,11 +287,6 @@ static enum clr_status build_reach(struct clr_dump *dump, struct clr_problems *p
         dump->roots->conservative_count, job, &dump->reach, error);
     clr_forward_destroy(forward);
     return status;
-}
-
-static void drop_dominators(struct clr_dump *dump)
-{
-    clr_dominators_deinit(&dump->dominators);
 }
 
 struct sizing {
@@ -382,11 +333,6 @@ static enum clr_status build_dominators(struct clr_dump *dump, struct clr_proble
     return status;
 }
 
-static void drop_dominated(struct clr_dump *dump)
-{
-    clr_dominated_deinit(&dump->dominated);
-}
-
 static enum clr_status build_dominated(struct clr_dump *dump, struct clr_problems *problems,
                                        struct clr_job *job, struct clr_error *error)
 {
@@ -395,25 +341,62 @@ static enum clr_status build_dominated(struct clr_dump *dump, struct clr_problem
 }
 
 /* In the order in which they are built: what a part needs stands before it. NEEDS are those that
- * BUILD reads itself, DROP undoes a build whose problems could not be kept. */
+ * BUILD reads itself. */
 static const struct part {
     unsigned bit, needs;
     enum clr_status (*build)(struct clr_dump *dump, struct clr_problems *problems,
                              struct clr_job *job, struct clr_error *error);
-    void (*drop)(struct clr_dump *dump);
 } parts[] = {
-    {CLR_PART_GC, CLR_PART_RUNTIME, build_gc, drop_gc},
-    {CLR_PART_INDEX, CLR_PART_GC, build_index, drop_index},
-    {CLR_PART_POSTINGS, CLR_PART_INDEX, build_postings, NULL},
-    {CLR_PART_HANDLES, CLR_PART_GC, build_handles, drop_handles},
-    {CLR_PART_REFS, CLR_PART_INDEX | CLR_PART_HANDLES, build_refs, drop_refs},
-    {CLR_PART_REVERSE, CLR_PART_REFS, build_links, drop_links},
-    {CLR_PART_ROOTS, CLR_PART_INDEX | CLR_PART_HANDLES, build_roots, drop_roots},
-    {CLR_PART_REACH, CLR_PART_REFS | CLR_PART_ROOTS, build_reach, drop_reach},
-    {CLR_PART_DOMINATORS, CLR_PART_REFS | CLR_PART_ROOTS, build_dominators, drop_dominators},
-    {CLR_PART_DOMINATED, CLR_PART_DOMINATORS, build_dominated, drop_dominated},
+    {CLR_PART_GC, CLR_PART_RUNTIME, build_gc},
+    {CLR_PART_INDEX, CLR_PART_GC, build_index},
+    {CLR_PART_POSTINGS, CLR_PART_INDEX, build_postings},
+    {CLR_PART_HANDLES, CLR_PART_GC, build_handles},
+    {CLR_PART_REFS, CLR_PART_INDEX | CLR_PART_HANDLES, build_refs},
+    {CLR_PART_REVERSE, CLR_PART_REFS, build_links},
+    {CLR_PART_ROOTS, CLR_PART_INDEX | CLR_PART_HANDLES, build_roots},
+    {CLR_PART_REACH, CLR_PART_REFS | CLR_PART_ROOTS, build_reach},
+    {CLR_PART_DOMINATORS, CLR_PART_REFS | CLR_PART_ROOTS, build_dominators},
+    {CLR_PART_DOMINATED, CLR_PART_DOMINATORS, build_dominated},
 };
 enum { PART_COUNT = sizeof parts / sizeof *parts };
+
+/* Frees what a part has, also after a build whose problems could not be kept. */
+static void drop(struct clr_dump *dump, unsigned part)
+{
+    switch (part) {
+    case CLR_PART_GC:
+        clr_gc_close(dump->gc);
+        dump->gc = NULL;
+        break;
+    case CLR_PART_INDEX: /* and POSTINGS */
+        clr_heap_close(dump->heap);
+        dump->heap = NULL;
+        break;
+    case CLR_PART_HANDLES:
+        clr_free(dump->handles);
+        clr_free(dump->finalizers);
+        dump->handles = NULL;
+        dump->finalizers = NULL;
+        dump->handle_count = dump->finalizer_count = 0;
+        break;
+    case CLR_PART_REFS:
+        clr_ref_map_destroy(dump->refs);
+        dump->refs = NULL;
+        break;
+    case CLR_PART_REVERSE:
+        clr_links_destroy(dump->links);
+        dump->links = NULL;
+        break;
+    case CLR_PART_ROOTS:
+        clr_roots_destroy(dump->roots);
+        dump->roots = NULL;
+        break;
+    case CLR_PART_REACH: clr_reach_deinit(&dump->reach); break;
+    case CLR_PART_DOMINATORS: clr_dominators_deinit(&dump->dominators); break;
+    case CLR_PART_DOMINATED: clr_dominated_deinit(&dump->dominated); break;
+    default: break;
+    }
+}
 
 void clr_dump_close(struct clr_dump *dump)
 {
@@ -425,8 +408,7 @@ void clr_dump_close(struct clr_dump *dump)
     }
     CLR_ARRAY_FREE(&dump->kept);
     for (size_t i = PART_COUNT; i-- > 0;)
-        if (parts[i].drop)
-            parts[i].drop(dump);
+        drop(dump, parts[i].bit);
     clr_map_deinit(&dump->invalid);
     clr_free(dump->module_types);
     clr_free(dump->threads);
@@ -450,8 +432,8 @@ static enum clr_status build(struct clr_dump *dump, const struct part *part, str
     if (status == CLR_OK) {
         clr_problems_merge(dump->problems, found);
         dump->built |= part->bit;
-    } else if (part->drop) {
-        part->drop(dump);
+    } else {
+        drop(dump, part->bit);
     }
     clr_problems_destroy(found);
     return status;
