@@ -68,6 +68,51 @@ START_TEST(contexts_that_overlap)
 }
 END_TEST
 
+/* An object of a fixed size that would end behind its segment is none. */
+START_TEST(the_last_object_must_fit)
+{
+    struct fake *f = fake_create(NULL);
+    uint64_t node = fake_class(f, 0, 3, 0); /* 40 bytes */
+    unsigned old = fake_segment(f, 0, 2);
+    for (int i = 0; i < 10; i++)
+        fake_object(f, old, node, 0);
+    fake_set(f, fake_segment_address(f, old), "HeapSegment", "Allocated",
+             fake_segment_end(f, old) - 8);
+    attach(f);
+    ask_is(db, "SELECT object_count, unwalked_bytes, complete FROM dump_info", "9|32|0\n");
+    end(f);
+}
+END_TEST
+
+/* An ephemeral segment holds several generations: the view counts its objects one by one. */
+START_TEST(views_of_an_ephemeral_segment)
+{
+    enum { PINNED = 3, ASYNC_PINNED = 7 };
+    static const struct fake_options segments = {.segments = true};
+    struct fake *f = fake_create(&segments);
+    uint64_t node = fake_class(f, 0, 3, 0), held[3]; /* 40 bytes */
+    unsigned young = fake_segment(f, 0, 0);
+    for (int i = 0; i < 3; i++) {
+        fake_free(f, young, 64);
+        held[i] = fake_object(f, young, node, 0);
+    }
+    fake_handle(f, 0, PINNED, held[0], 0);
+    fake_handle(f, 0, ASYNC_PINNED, held[1], 0);
+    attach(f);
+    ask_is(db,
+           "SELECT name, object_count, object_bytes, free_bytes FROM size_by_generation WHERE "
+           "object_count > 0",
+           " 'gen0'|3|120|192\n");
+    ask_is(db,
+           "SELECT group_concat(next_is_pinned, ' '), min(next_object IS NOT NULL) FROM (SELECT * "
+           "FROM fragmentation ORDER BY address)",
+           " '1 1 0'|1\n");
+    ask_is(db, "SELECT group_concat(kind, ' ') FROM (SELECT * FROM pinned ORDER BY object)",
+           " 'pinned async_pinned'\n");
+    end(f);
+}
+END_TEST
+
 /* An object of which another is a part, bit for bit: what stands before the inner one is no header,
  * since the half before the sync block value is not zero, or a bit of the value is set that never is. */
 START_TEST(words_that_are_no_header)
@@ -388,6 +433,8 @@ int main(void)
     tcase_add_checked_fixture(test, setup, teardown);
     tcase_set_timeout(test, 250);
     tcase_add_test(test, contexts_that_overlap);
+    tcase_add_test(test, the_last_object_must_fit);
+    tcase_add_test(test, views_of_an_ephemeral_segment);
     tcase_add_loop_test(test, words_that_are_no_header, 0, 2);
     tcase_add_test(test, of_two_chains_the_one_with_more_objects);
     tcase_add_test(test, dead_objects_in_a_free_block);
