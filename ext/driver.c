@@ -422,6 +422,10 @@ static void destroy_registration(void *user)
 
 int clr_register_table(sqlite3 *db, struct clr_session *session, const struct clr_table *table)
 {
+    for (const struct clr_column *column = table->columns; column->name; column++)
+        if (column->found != 0 &&
+            (column->get.kind == CLR_GET_VALUE || column->get.kind == CLR_GET_BY_TABLE))
+            return SQLITE_MISUSE; /* what only SQLite is given cannot be indexed */
     struct registration *registration = clr_alloc(1, sizeof *registration);
     if (!registration)
         return SQLITE_NOMEM;

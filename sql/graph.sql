@@ -15,7 +15,8 @@ FROM objects AS o
 WHERE o.dominator = 0
 ORDER BY o.retained_size DESC;
 
--- Where much accumulates: nodes of the tree of paths that hold many objects of one kind themselves.
+-- Where much accumulates: nodes of the tree of paths that hold many objects of one kind themselves. What the
+-- runtime keeps in frozen segments (literals) is nobody's leak and no row.
 --   id -> path_tree.id: The node of the tree.
 --   type_name: Name of the type that accumulates.
 --   object_count: Objects of the node.
@@ -25,6 +26,6 @@ ORDER BY o.retained_size DESC;
 CREATE VIEW leak_suspects AS
 SELECT id, type_name, object_count, total_size, path
 FROM path_tree
-WHERE object_count >= 100
+WHERE object_count >= 100 AND root_kind <> 'frozen'
   AND size * 100 >= (SELECT sum(size) FROM path_tree)
 ORDER BY total_size DESC;

@@ -91,10 +91,10 @@ static enum clr_status merge_rows(struct clr_descriptor *d, void *rows, size_t *
             memcpy(merged + kept++ * size, row, size);
         }
     }
-    if (done)
+    if (done && kept > 0) {
         memcpy(rows, merged, kept * size);
-    if (done)
         *count = kept;
+    }
     clr_free(sorted);
     clr_free(merged);
     return done ? CLR_OK : clr_no_memory(error);

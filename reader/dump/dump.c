@@ -24,13 +24,11 @@
 #include "dump/dump.h"
 
 #include <string.h>
-#include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/threads.h"
 #include "runtime/loader.h"
 #include "runtime/types.h"
-
-enum { DEFAULT_THREADS_MAX = 8 };
 
 static enum clr_status no_memory(struct clr_error *error)
 {
@@ -69,15 +67,6 @@ enum clr_status clr_dump_keep(struct clr_dump *dump, clr_kept_free *free, size_t
     }
     *(void **)out = data;
     return CLR_OK;
-}
-
-unsigned clr_dump_threads(const struct clr_dump *dump)
-{
-    long online;
-    if (dump->options.threads != 0)
-        return dump->options.threads;
-    online = sysconf(_SC_NPROCESSORS_ONLN);
-    return online < 1 ? 1 : online > DEFAULT_THREADS_MAX ? DEFAULT_THREADS_MAX : (unsigned)online;
 }
 
 /* The runtime and its threads. A failure that is about this runtime is kept, not returned. */
@@ -484,7 +473,7 @@ enum clr_status clr_dump_need(struct clr_dump *dump, unsigned wanted, struct clr
     if (!job)
         job = &own;
     if (job->threads == 0)
-        job->threads = clr_dump_threads(dump);
+        job->threads = clr_threads(dump->options.threads, NULL);
     for (size_t i = PART_COUNT; i-- > 0;)
         if (wanted & ~dump->built & parts[i].bit)
             wanted |= parts[i].needs;

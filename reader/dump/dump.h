@@ -84,11 +84,9 @@ void *clr_dump_kept(const struct clr_dump *dump, clr_kept_free *free);
 enum clr_status clr_dump_keep(struct clr_dump *dump, clr_kept_free *free, size_t size, void *data,
                               struct clr_error *error);
 
-/* Workers for a build: what the options say, else as many as there are processors, 8 at most. */
-unsigned clr_dump_threads(const struct clr_dump *dump);
-
-/* Builds the PARTS that are missing, with those that they need, in order. A cancelled or failed build leaves nothing behind
- * and can be tried again. JOB may be NULL; threads of 0 become clr_dump_threads. */
+/* Builds the PARTS that are missing, with those that they need, in order. A cancelled or failed build
+ * leaves nothing behind and can be tried again. JOB may be NULL; threads of 0 become clr_threads of the
+ * options. */
 enum clr_status clr_dump_need(struct clr_dump *dump, unsigned parts, struct clr_job *job,
                               struct clr_error *error);
 

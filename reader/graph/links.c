@@ -241,17 +241,17 @@ static enum clr_status add_extras(struct clr_links *links, struct clr_error *err
     if (!(links->allocators = clr_alloc(heap->shape_count, sizeof *links->allocators)))
         return clr_no_memory(error);
     for (size_t i = 0; i < heap->shape_count; i++)
-        if (map->allocator[i] != 0 && !is_allocator(links, map->allocator[i] - 1))
-            links->allocators[links->allocator_count++] = map->allocator[i] - 1;
+        if (map->shapes[i].allocator != 0 && !is_allocator(links, map->shapes[i].allocator - 1))
+            links->allocators[links->allocator_count++] = map->shapes[i].allocator - 1;
     for (size_t i = 0; i < heap->shape_count; i++)
-        if (map->allocator[i] != 0 && map->has_unswept)
+        if (map->shapes[i].allocator != 0 && map->has_unswept)
             allocated = true; /* some may be dead: they have to be looked at */
-        else if (map->allocator[i] != 0)
+        else if (map->shapes[i].allocator != 0)
             links->ref_count += heap->shapes[i].object_count;
     clr_object_scan_start(&scan, heap, 0, allocated ? heap->count : 0, false);
     while (clr_object_scan_next(&scan, &object))
         links->ref_count +=
-            map->allocator[object.shape] != 0 && clr_ref_allocator(map, object.number, &ref);
+            map->shapes[object.shape].allocator != 0 && clr_ref_allocator(map, object.number, &ref);
     return CLR_OK;
 }
 
@@ -347,7 +347,7 @@ static bool next_allocator(struct clr_link_scan *scan, struct clr_ref *ref)
     const struct clr_ref_map *map = scan->links->map;
     struct clr_object object;
     while (scan->has_allocated && clr_object_scan_next(&scan->objects, &object))
-        if (map->allocator[object.shape] == scan->number + 1 &&
+        if (map->shapes[object.shape].allocator == scan->number + 1 &&
             clr_ref_allocator(map, object.number, ref))
             return true;
     return false;

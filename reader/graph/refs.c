@@ -92,7 +92,7 @@ static enum clr_status find_free(struct clr_ref_map *map, struct clr_job *job,
     map->free_bits =
         clr_alloc(((size_t)clr_heap_count(map->heap) >> 6) + 1, sizeof *map->free_bits);
     if (!map->free_bits)
-        return clr_fail(error, CLR_NOMEM, 0, "out of memory for the references of the heap");
+        return clr_no_memory(error);
     CLR_TRY(clr_heap_pieces(map->heap, &search.firsts, &parts, error));
     enum clr_status status =
         clr_job_run(job, "looking for free blocks", parts, find_free_part, &search, error);
@@ -105,10 +105,8 @@ static enum clr_status read_shapes(struct clr_ref_map *map, struct clr_problems 
 {
     const struct clr_shape *shapes;
     size_t count = clr_heap_shapes(map->heap, &shapes);
-    map->slots = clr_alloc(count, sizeof *map->slots);
-    map->allocator = clr_alloc(count, sizeof *map->allocator);
-    if (!map->slots || !map->allocator)
-        return clr_fail(error, CLR_NOMEM, 0, "out of memory for the references of the heap");
+    if (!(map->shapes = clr_alloc(count, sizeof *map->shapes)))
+        return clr_no_memory(error);
     for (size_t i = 0; i < count; i++) {
         struct clr_type type;
         struct clr_error why = {0};
@@ -117,7 +115,7 @@ static enum clr_status read_shapes(struct clr_ref_map *map, struct clr_problems 
         if (!clr_type_read(map->runtime, shapes[i].type, &type))
             continue; /* the walk has read it: only a race with a changing file gets here */
         enum clr_status status =
-            clr_slots_read(map->runtime, &type, &map->pool, &map->slots[i], &why);
+            clr_slots_read(map->runtime, &type, &map->pool, &map->shapes[i].slots, &why);
         if (status == CLR_NOMEM)
             return clr_fail(error, status, 0, "%s", why.text);
         if (status != CLR_OK)
@@ -130,7 +128,7 @@ static enum clr_status read_shapes(struct clr_ref_map *map, struct clr_problems 
         uint64_t object = allocator ? clr_allocator_object(map->runtime, allocator) : 0;
         uint32_t number;
         if (object != 0 && clr_number(map->heap, object, &number) && !clr_ref_is_free(map, number))
-            map->allocator[i] = number + 1;
+            map->shapes[i].allocator = number + 1;
         else if (object != 0)
             clr_problem_of(problems, CLR_ERROR, "refs", allocator, true, object, 0,
                            "loader allocator 0x%llx: its object 0x%llx is not on the heap; the "
@@ -191,24 +189,6 @@ static enum clr_status read_dependents(struct clr_ref_map *map, const struct clr
     return CLR_OK;
 }
 
-static bool make_plans(struct clr_ref_map *map)
-{
-    const struct clr_shape *shapes;
-    size_t count = clr_heap_shapes(map->heap, &shapes);
-    if (!(map->plans = clr_alloc(count, sizeof *map->plans)))
-        return false;
-    for (size_t i = 0; i < count; i++)
-        map->plans[i] = (struct clr_ref_plan){
-            .runs = map->pool.runs ? map->pool.runs + map->slots[i].first : NULL,
-            .slots = &map->slots[i],
-            .run_count = map->slots[i].count,
-            .base_size = shapes[i].base_size,
-            .component_size = shapes[i].component_size,
-            .allocator = map->allocator[i],
-            .kind = (uint8_t)map->slots[i].kind};
-    return true;
-}
-
 enum clr_status clr_ref_map_create(const struct clr_heap *heap, const struct clr_runtime *runtime,
                                    const struct clr_gc *gc, const struct clr_handle *handles,
                                    size_t handle_count, struct clr_problems *problems,
@@ -219,7 +199,7 @@ enum clr_status clr_ref_map_create(const struct clr_heap *heap, const struct clr
     struct clr_ref_map *map = clr_alloc(1, sizeof *map);
     *out = NULL;
     if (!map)
-        return clr_fail(error, CLR_NOMEM, 0, "out of memory for the references of the heap");
+        return clr_no_memory(error);
     map->heap = heap;
     map->runtime = runtime;
     map->gc = gc;
@@ -229,8 +209,6 @@ enum clr_status clr_ref_map_create(const struct clr_heap *heap, const struct clr
         status = read_shapes(map, problems, error);
     if (status == CLR_OK)
         status = read_dependents(map, handles, handle_count, problems, error);
-    if (status == CLR_OK && !make_plans(map))
-        status = clr_fail(error, CLR_NOMEM, 0, "out of memory for the references of the heap");
     if (status != CLR_OK) {
         clr_ref_map_destroy(map);
         return status;
@@ -243,10 +221,8 @@ void clr_ref_map_destroy(struct clr_ref_map *map)
 {
     if (!map)
         return;
-    clr_free(map->slots);
-    clr_free(map->allocator);
+    clr_free(map->shapes);
     clr_free(map->dependents);
-    clr_free(map->plans);
     clr_free(map->free_bits);
     clr_slot_pool_deinit(&map->pool);
     clr_free(map);
@@ -271,7 +247,7 @@ void clr_ref_scan_object(struct clr_ref_scan *scan, const struct clr_object *obj
     const struct clr_ref_map *map = scan->map;
     const struct clr_heap *heap = map->heap;
     const struct clr_shape *shape = &heap->shapes[object->shape];
-    const struct clr_slots *slots = &map->slots[object->shape];
+    const struct clr_slots *slots = &map->shapes[object->shape].slots;
     uint64_t raw = shape->base_size;
     scan->object = *object;
     scan->left = 0;
@@ -429,11 +405,11 @@ size_t clr_dependent_index(const struct clr_ref_map *map, const struct clr_ref *
 bool clr_ref_allocator(const struct clr_ref_map *map, uint32_t source, struct clr_ref *ref)
 {
     struct clr_object object;
-    if (!clr_object_read(map->heap, source, &object) || map->allocator[object.shape] == 0 ||
+    if (!clr_object_read(map->heap, source, &object) || map->shapes[object.shape].allocator == 0 ||
         is_dead(map, &object))
         return false;
-    describe_extra(map->heap, CLR_REF_LOADER_ALLOCATOR, source, map->allocator[object.shape] - 1, 0,
-                   ref);
+    describe_extra(map->heap, CLR_REF_LOADER_ALLOCATOR, source,
+                   map->shapes[object.shape].allocator - 1, 0, ref);
     return true;
 }
 
@@ -482,7 +458,7 @@ bool clr_ref_in_object(const struct clr_ref_map *map, uint32_t number, uint64_t 
         !clr_read_u32(heap->process, object.address + heap->count_offset, &components))
         return false;
     uint64_t raw = shape->base_size + (uint64_t)components * shape->component_size;
-    return is_slot(map, &map->slots[object.shape], raw, address - object.address) &&
+    return is_slot(map, &map->shapes[object.shape].slots, raw, address - object.address) &&
            clr_ref_at(map, address, number, ref);
 }
 
@@ -520,7 +496,7 @@ static bool next_extra(struct clr_ref_scan *scan, struct clr_ref *ref)
     uint32_t number = scan->object.number;
     if (has_dependents(scan, number))
         return clr_ref_dependent(map, &map->dependents[scan->dependent++], ref);
-    if (!scan->allocator_done && map->allocator[scan->object.shape] != 0) {
+    if (!scan->allocator_done && map->shapes[scan->object.shape].allocator != 0) {
         scan->allocator_done = true;
         return clr_ref_allocator(map, number, ref);
     }
@@ -546,14 +522,14 @@ bool clr_ref_scan_next(struct clr_ref_scan *scan, struct clr_ref *ref)
         if (scan->in_object && !scan->dead && next_extra(scan, ref))
             return true;
         struct clr_object object;
-        const struct clr_ref_plan *plan;
+        const struct clr_shape_refs *refs;
         do {
             if (!clr_object_scan_next(&scan->objects, &object)) {
                 scan->in_object = false;
                 return false;
             }
-            plan = &scan->map->plans[object.shape];
-        } while (plan->kind == CLR_SLOTS_NONE && plan->allocator == 0 &&
+            refs = &scan->map->shapes[object.shape];
+        } while (refs->slots.kind == CLR_SLOTS_NONE && refs->allocator == 0 &&
                  !has_dependents(scan, object.number));
         scan->in_object = true;
         scan->allocator_done = false;

@@ -25,13 +25,10 @@ struct clr_dependent {
     uint64_t slot;
 };
 
-/* What a loop over all objects needs of a shape, in one place. */
-struct clr_ref_plan {
-    const struct clr_slot_run *runs;
-    const struct clr_slots *slots;
-    uint32_t run_count, base_size, component_size;
-    uint32_t allocator; /* as in clr_ref_map */
-    uint8_t kind;       /* enum clr_slots_kind */
+/* The edges of the objects of one shape. */
+struct clr_shape_refs {
+    struct clr_slots slots;
+    uint32_t allocator; /* number + 1 of the allocator's object, 0: no such edge */
 };
 
 /* What the edges of a dump are read with: GCDescs decoded by shape, the edges that are in no
@@ -40,10 +37,8 @@ struct clr_ref_map {
     const struct clr_heap *heap;
     const struct clr_runtime *runtime;
     const struct clr_gc *gc;
-    struct clr_slots *slots; /* by shape */
+    struct clr_shape_refs *shapes; /* beside heap->shapes */
     struct clr_slot_pool pool;
-    uint32_t *allocator; /* by shape: number + 1 of the allocator's object, 0: no such edge */
-    struct clr_ref_plan *plans;       /* by shape: the same once more */
     struct clr_dependent *dependents; /* by (source, slot); of sources that have edges */
     size_t dependent_count;
     uint64_t *free_bits; /* by number: free blocks, which no edge leads to; NULL: there are none */

@@ -35,14 +35,15 @@ enum {
     GCFRAME_PINNED = 2,
 };
 
-static const char *const kind_texts[CLR_ROOT_KINDS] = {
-    "static",      "thread_static", "stack",     "strong",    "pinned",   "async_pinned",
-    "ref_counted", "sized_ref",     "finalizer", "exception", "gc_frame", "frozen",
-};
-
 const char *clr_root_kind_text(enum clr_root_kind kind)
 {
-    return kind_texts[kind];
+    static const char *const texts[CLR_ROOT_HANDLE] = {
+        [CLR_ROOT_STATIC] = "static",       [CLR_ROOT_THREAD_STATIC] = "thread_static",
+        [CLR_ROOT_STACK] = "stack",         [CLR_ROOT_FINALIZER] = "finalizer",
+        [CLR_ROOT_EXCEPTION] = "exception", [CLR_ROOT_GC_FRAME] = "gc_frame",
+        [CLR_ROOT_FROZEN] = "frozen",
+    };
+    return kind < CLR_ROOT_HANDLE ? texts[kind] : clr_handle_kind_text(kind - CLR_ROOT_HANDLE);
 }
 
 struct reading {
@@ -68,7 +69,7 @@ static enum clr_status add(struct reading *r, struct clr_root root, struct clr_e
     if (!clr_number(r->from->heap, root.object, &root.number) ||
         !clr_object_read(r->from->heap, root.number, &object) || object.shape == 0) {
         clr_problem_of(r->from->problems, CLR_ERROR, "roots", root.kind, true, root.address, 0,
-                       "%s root at 0x%llx: 0x%llx is no object", kind_texts[root.kind],
+                       "%s root at 0x%llx: 0x%llx is no object", clr_root_kind_text(root.kind),
                        (unsigned long long)root.address, (unsigned long long)root.object);
         return CLR_OK;
     }
@@ -215,7 +216,7 @@ static enum clr_status add_unnamed(struct reading *r, struct clr_error *error)
         uint64_t word = from->runtime->word, met;
         uint64_t data = array.address + shapes[array.shape].base_size - word;
         for (uint64_t k = 0; k < count && (k + 1) * word < array.size; k++) {
-            struct clr_root root = {.kind = CLR_ROOT_STRONG,
+            struct clr_root root = {.kind = CLR_ROOT_HANDLE + CLR_HANDLE_STRONG,
                                     .naming = CLR_NAMED_BY_ELEMENT,
                                     .address = data + k * word,
                                     .type = array.address,
@@ -319,23 +320,15 @@ static enum clr_status read_thread_data(struct reading *r, struct clr_error *err
 
 static enum clr_status read_handles(struct reading *r, struct clr_error *error)
 {
-    static const uint8_t kinds[CLR_HANDLE_KINDS] = {
-        [CLR_HANDLE_STRONG] = CLR_ROOT_STRONG,
-        [CLR_HANDLE_PINNED] = CLR_ROOT_PINNED,
-        [CLR_HANDLE_REF_COUNTED] = CLR_ROOT_REF_COUNTED,
-        [CLR_HANDLE_ASYNC_PINNED] = CLR_ROOT_ASYNC_PINNED,
-        [CLR_HANDLE_SIZED_REF] = CLR_ROOT_SIZED_REF,
-    };
     for (size_t i = 0; i < r->from->handle_count; i++) {
         const struct clr_handle *handle = &r->from->handles[i];
         if (!clr_handle_holds(handle))
             continue;
-        struct clr_root root = {.kind = kinds[handle->kind],
+        struct clr_root root = {.kind = CLR_ROOT_HANDLE + handle->kind,
                                 .naming = CLR_NAMED_BY_KIND,
                                 .address = handle->address,
                                 .object = handle->object};
-        root.is_pinned =
-            handle->kind == CLR_HANDLE_PINNED || handle->kind == CLR_HANDLE_ASYNC_PINNED;
+        root.is_pinned = clr_handle_is_pinned(handle->kind);
         CLR_TRY(add(r, root, error));
     }
     return CLR_OK;
@@ -655,7 +648,7 @@ void clr_root_name(struct clr_runtime *runtime, const struct clr_root *root, str
     struct clr_field field;
     uint64_t type = 0;
     switch (root->naming) {
-    case CLR_NAMED_BY_KIND: clr_text_put(text, kind_texts[root->kind]); break;
+    case CLR_NAMED_BY_KIND: clr_text_put(text, clr_root_kind_text(root->kind)); break;
     case CLR_NAMED_THREAD_DATA: clr_text_put(text, "thread data"); break;
     case CLR_NOT_NAMED: break;
     case CLR_NAMED_BY_ELEMENT:

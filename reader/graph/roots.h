@@ -17,16 +17,11 @@ enum clr_root_kind {
     CLR_ROOT_STATIC,
     CLR_ROOT_THREAD_STATIC,
     CLR_ROOT_STACK,
-    CLR_ROOT_STRONG,
-    CLR_ROOT_PINNED,
-    CLR_ROOT_ASYNC_PINNED,
-    CLR_ROOT_REF_COUNTED,
-    CLR_ROOT_SIZED_REF,
     CLR_ROOT_FINALIZER,
     CLR_ROOT_EXCEPTION,
     CLR_ROOT_GC_FRAME,
     CLR_ROOT_FROZEN,
-    CLR_ROOT_KINDS
+    CLR_ROOT_HANDLE, /* + enum clr_handle_kind */
 };
 const char *clr_root_kind_text(enum clr_root_kind kind); /* as in schema.md */
 

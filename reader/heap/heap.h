@@ -21,12 +21,16 @@
 #include "runtime/gc.h"
 #include "runtime/types.h"
 
-/* What the hot loops need of a MethodTable, plus its statistics. Index 0 is Free. */
+/* A MethodTable that objects have: what the hot loops need of it, and what its objects amount to.
+ * One cache line. Index 0 is Free. */
 struct clr_shape {
     uint64_t type;
-    uint32_t base_size, component_size;
-    uint32_t flags; /* MTFlags */
+    uint32_t base_size;      /* as the MethodTable has it */
+    uint32_t aligned_size;   /* the same rounded up to a word, if all objects have the same size */
+    uint32_t component_size; /* 0: they have */
+    uint32_t flags;          /* MTFlags */
     bool is_free, is_string, is_array, contains_references, collectible;
+    bool has_instances; /* no interface, abstract class or open generic type */
     uint64_t object_count, total_size, min_size, max_size;
 };
 

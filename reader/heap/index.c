@@ -351,13 +351,13 @@ static __attribute__((noinline)) void move_entry(struct clr_object_scan *scan)
     enter(scan);
 }
 
-static __attribute__((noinline)) void meet_type(struct clr_object_scan *scan, uint64_t type)
+static __attribute__((noinline)) void change_type(struct clr_object_scan *scan, uint64_t type)
 {
-    const struct clr_decoder *decoder = clr_decoder_of(scan->heap, type);
+    const struct clr_sizing *sizing = clr_sizing_of(scan->heap, type);
     scan->type = type;
-    scan->type_base = decoder->base;
-    scan->type_component = decoder->component;
-    scan->shape = decoder->shape;
+    scan->type_base = sizing->base;
+    scan->type_component = sizing->component;
+    scan->shape = sizing->shape;
 }
 
 /* Type and number of components without a piece: the header is saved in two stretches. */
@@ -420,7 +420,7 @@ bool clr_object_scan_next(struct clr_object_scan *scan, struct clr_object *objec
     }
     type &= ~heap->unmask;
     if (type != scan->type)
-        meet_type(scan, type);
+        change_type(scan, type);
     object->address = address;
     object->type = type;
     object->shape = scan->shape;

@@ -28,10 +28,9 @@ static inline void mark(struct clr_heap *heap, const struct clr_index_range *ran
 
 /* Walks objects of known types from p->at on, as long as their headers lie in the walker's piece,
  * and none reaches past LIMIT. Stops at the first that needs more thought. */
-static inline __attribute__((always_inline)) void run(struct clr_walker *w, struct clr_cells *cells,
-                                                      struct clr_part_walk *p, uint64_t limit,
-                                                      const unsigned word, const bool swapped,
-                                                      const uint64_t alignment)
+static inline __attribute__((always_inline)) void
+run(struct clr_walker *w, struct clr_shape_table *table, struct clr_part_walk *p, uint64_t limit,
+    const unsigned word, const bool swapped, const uint64_t alignment)
 {
     struct clr_heap *heap = w->heap;
     const uint64_t mask = ~heap->unmask, count_offset = heap->count_offset;
@@ -40,7 +39,7 @@ static inline __attribute__((always_inline)) void run(struct clr_walker *w, stru
     uint64_t o = p->at - from, stop = w->to - from - (count_offset + sizeof(uint32_t)) + 1;
     uint64_t objects = 0, start = o;
     uint64_t type = ~clr_load_word(bytes + o, word, swapped) & mask; /* not the first one's */
-    struct clr_cell *cell = NULL;
+    struct clr_shape *shape = NULL;
     const struct clr_index_range *range = w->range;
     struct clr_index_entry *entries = heap->entries + range->first;
     const uint64_t bias = from - range->start;
@@ -52,26 +51,27 @@ static inline __attribute__((always_inline)) void run(struct clr_walker *w, stru
         __builtin_prefetch(bytes + o + AHEAD);
         uint64_t found = clr_load_word(bytes + o, word, swapped) & mask;
         if (found != type) {
-            if (!(cell = clr_cells_find(cells, found)) || found == 0)
+            if (!(shape = clr_shape_table_find(table, found)) || found == 0)
                 break;
             type = found;
         }
-        uint64_t size = cell->base;
-        if (cell->component != 0) {
+        uint64_t size = shape->aligned_size;
+        if (shape->component_size != 0) {
             uint64_t count = clr_load_u32(bytes + o + count_offset, swapped);
-            size = (size + count * cell->component + alignment - 1) & ~(alignment - 1);
+            size = (shape->base_size + count * shape->component_size + alignment - 1) &
+                   ~(alignment - 1);
             if (size > limit - o)
                 break;
-            clr_cell_add(cell, size);
+            clr_shape_count(shape, size);
         } else {
             if (word != 8)
                 size = clr_round_up(size, alignment);
             if (size > limit - o)
                 break;
             if (word != 8)
-                clr_cell_add(cell, size);
+                clr_shape_count(shape, size);
             else
-                cell->count++;
+                shape->object_count++;
         }
         uint64_t unit = (o + bias) >> shift;
         entries[unit / CLR_ENTRY_UNITS].half[unit >> 5 & 1] |= (uint32_t)1 << (unit & 31);
@@ -83,16 +83,17 @@ static inline __attribute__((always_inline)) void run(struct clr_walker *w, stru
     p->at = from + o;
 }
 
-static __attribute__((noinline)) void run_native(struct clr_walker *w, struct clr_cells *cells,
+static __attribute__((noinline)) void run_native(struct clr_walker *w,
+                                                 struct clr_shape_table *table,
                                                  struct clr_part_walk *p, uint64_t limit)
 {
-    run(w, cells, p, limit, 8, false, 8);
+    run(w, table, p, limit, 8, false, 8);
 }
 
-static __attribute__((noinline)) void run_other(struct clr_walker *w, struct clr_cells *cells,
+static __attribute__((noinline)) void run_other(struct clr_walker *w, struct clr_shape_table *table,
                                                 struct clr_part_walk *p, uint64_t limit)
 {
-    run(w, cells, p, limit, w->heap->word, w->heap->swapped, w->alignment);
+    run(w, table, p, limit, w->heap->word, w->heap->swapped, w->alignment);
 }
 
 /* --- One part --------------------------------------------------------------------------------- */
@@ -204,10 +205,10 @@ static enum clr_status step(const struct clr_walk *walk, struct clr_walker *w,
     switch (object.what) {
     case CLR_MEASURED_OBJECT:
         mark(walk->heap, &walk->heap->ranges[clr_index_range_from(walk->heap, p->at)], p->at);
-        if (object.cell->component != 0 || walk->heap->word != 8)
-            clr_cell_add(object.cell, object.size);
+        if (object.shape->component_size != 0 || walk->heap->word != 8)
+            clr_shape_count(object.shape, object.size);
         else
-            object.cell->count++; /* all of one size: see run */
+            object.shape->object_count++; /* all of one size: see run */
         p->objects++;
         p->walked += object.size;
         p->at += object.size;
@@ -238,14 +239,14 @@ static enum clr_status step(const struct clr_walk *walk, struct clr_walker *w,
 
 /* Walks a part for a limited time. */
 enum clr_status clr_part_advance(const struct clr_walk *walk, struct clr_walker *w,
-                                 struct clr_part_walk *p, struct clr_cells *cells)
+                                 struct clr_part_walk *p, struct clr_shape_table *table)
 {
     const struct clr_heap *heap = walk->heap;
-    const struct clr_cell *free_cell = clr_cells_find(cells, heap->runtime->free_type);
-    uint64_t free_count = free_cell ? free_cell->count : 0;
-    uint64_t free_bytes = free_cell ? free_cell->total : 0;
+    const struct clr_shape *free_shape = clr_shape_table_find(table, heap->runtime->free_type);
+    uint64_t free_count = free_shape ? free_shape->object_count : 0;
+    uint64_t free_bytes = free_shape ? free_shape->total_size : 0;
     uint64_t work = WORK;
-    clr_walker_enter(w, cells, &heap->gc->segments[p->segment]);
+    clr_walker_enter(w, table, &heap->gc->segments[p->segment]);
     while (!p->done && work > 0) {
         if (p->searching) {
             CLR_TRY(search(walk, w, p, &work));
@@ -258,19 +259,19 @@ enum clr_status clr_part_advance(const struct clr_walk *walk, struct clr_walker 
         uint64_t limit = limit_of(walk, p), before = p->at, objects = p->objects;
         if (p->at < limit && clr_walker_look(w, p->at, heap->count_offset + sizeof(uint32_t))) {
             if (heap->native)
-                run_native(w, cells, p, limit);
+                run_native(w, table, p, limit);
             else
-                run_other(w, cells, p, limit);
+                run_other(w, table, p, limit);
         }
         objects = p->objects - objects;
         work -= objects + 1 < work ? objects + 1 : work;
         if (p->at == before)
             CLR_TRY(step(walk, w, p, limit));
     }
-    free_cell = clr_cells_find(cells, heap->runtime->free_type);
-    if (free_cell) {
-        p->free_count += free_cell->count - free_count;
-        p->free_bytes += free_cell->total - free_bytes;
+    free_shape = clr_shape_table_find(table, heap->runtime->free_type);
+    if (free_shape) {
+        p->free_count += free_shape->object_count - free_count;
+        p->free_bytes += free_shape->total_size - free_bytes;
     }
     return CLR_OK;
 }

@@ -39,9 +39,9 @@ enum clr_status clr_walker_init(struct clr_walker *walker, struct clr_heap *heap
                                 struct clr_error *error)
 {
     *walker = (struct clr_walker){.heap = heap};
-    enum clr_status status = clr_cells_init(&walker->sure, heap->runtime, error);
+    enum clr_status status = clr_shape_table_init(&walker->sure, heap->runtime, error);
     if (status == CLR_OK)
-        status = clr_cells_init(&walker->guessed, heap->runtime, error);
+        status = clr_shape_table_init(&walker->guessed, heap->runtime, error);
     if (status != CLR_OK)
         clr_walker_deinit(walker);
     return status;
@@ -49,15 +49,15 @@ enum clr_status clr_walker_init(struct clr_walker *walker, struct clr_heap *heap
 
 void clr_walker_deinit(struct clr_walker *walker)
 {
-    clr_cells_deinit(&walker->sure);
-    clr_cells_deinit(&walker->guessed);
+    clr_shape_table_deinit(&walker->sure);
+    clr_shape_table_deinit(&walker->guessed);
     clr_slot_pool_deinit(&walker->slots);
 }
 
-void clr_walker_enter(struct clr_walker *walker, struct clr_cells *cells,
+void clr_walker_enter(struct clr_walker *walker, struct clr_shape_table *table,
                       const struct clr_segment *segment)
 {
-    walker->cells = cells;
+    walker->table = table;
     walker->segment = segment;
     walker->alignment = clr_segment_alignment(walker->heap, segment);
     walker->from = walker->to = 0;
@@ -93,12 +93,12 @@ enum clr_status clr_walker_measure(struct clr_walker *walker, uint64_t address, 
     else if (!clr_read_word(heap->process, address, &object->word))
         return CLR_OK;
     object->what = CLR_MEASURED_NO_TYPE;
-    CLR_TRY(clr_cells_learn(walker->cells, heap->runtime, object->word & ~heap->unmask,
-                            &object->cell, walker->error));
-    if (!object->cell)
+    CLR_TRY(clr_shape_table_get(walker->table, heap->runtime, object->word & ~heap->unmask,
+                                &object->shape, walker->error));
+    if (!object->shape)
         return CLR_OK;
-    object->raw = object->cell->raw_base;
-    if (object->cell->component != 0) {
+    object->raw = object->shape->base_size;
+    if (object->shape->component_size != 0) {
         if (whole) {
             const uint8_t *header = walker->bytes + (address - walker->from);
             count = clr_load_u32(header + count_offset, heap->swapped);
@@ -106,7 +106,7 @@ enum clr_status clr_walker_measure(struct clr_walker *walker, uint64_t address, 
             object->what = CLR_MEASURED_UNSAVED;
             return CLR_OK;
         }
-        object->raw += (uint64_t)count * object->cell->component;
+        object->raw += (uint64_t)count * object->shape->component_size;
     }
     object->size = clr_round_up(object->raw, walker->alignment);
     object->what = address <= limit && object->size <= limit - address ? CLR_MEASURED_OBJECT
@@ -153,8 +153,8 @@ static enum clr_status references_fit(struct clr_walker *walker, uint64_t addres
     struct clr_error unread = {0};
     uint64_t offset, count, left = SLOTS;
     *fit = true;
-    if (!object->cell->contains_references || heap->gc->in_progress ||
-        !clr_type_read(heap->runtime, object->cell->type, &type))
+    if (!object->shape->contains_references || heap->gc->in_progress ||
+        !clr_type_read(heap->runtime, object->shape->type, &type))
         return CLR_OK;
     walker->slots.count = 0;
     enum clr_status status = clr_slots_read(heap->runtime, &type, &walker->slots, &slots, &unread);
@@ -183,10 +183,10 @@ static enum clr_status resembles(struct clr_walker *walker, uint64_t address, ui
 {
     *result = false;
     CLR_TRY(clr_walker_measure(walker, address, limit, object));
-    if (object->what != CLR_MEASURED_OBJECT || !object->cell->has_instances ||
+    if (object->what != CLR_MEASURED_OBJECT || !object->shape->has_instances ||
         (!walker->heap->gc->in_progress && (object->word & walker->heap->unmask) != 0))
         return CLR_OK;
-    *is_free = object->cell->is_free;
+    *is_free = object->shape->is_free;
     if (*is_free) { /* the GC leaves what it likes in front of it */
         *result = true;
         return CLR_OK;
@@ -224,8 +224,8 @@ static enum clr_status is_commoner(struct clr_walker *walker, uint64_t address, 
         CLR_TRY(clr_walker_measure(walker, address, limit, &object));
         if (object.what != CLR_MEASURED_OBJECT)
             break;
-        inners += object.cell->type == inner;
-        outers += object.cell->type == outer;
+        inners += object.shape->type == inner;
+        outers += object.shape->type == outer;
         address += object.size;
     }
     *commoner = inners >= outers;
@@ -277,7 +277,7 @@ enum clr_status clr_resync_accept(struct clr_walker *walker, uint64_t address, u
     CLR_TRY(resembles(walker, address, limit, &object, &is_free, &fits));
     if (!fits)
         return CLR_OK;
-    const struct candidate outer = {address, object.size, object.cell->type};
+    const struct candidate outer = {address, object.size, object.shape->type};
     CLR_TRY(clr_resync_chain(walker, address, limit, &holds));
     if (!holds)
         return CLR_OK;
@@ -289,7 +289,7 @@ enum clr_status clr_resync_accept(struct clr_walker *walker, uint64_t address, u
         CLR_TRY(resembles(walker, address + offset, limit, &other, &other_is_free, &fits));
         if (!fits)
             continue;
-        const struct candidate inner = {address + offset, other.size, other.cell->type};
+        const struct candidate inner = {address + offset, other.size, other.shape->type};
         left--;
         CLR_TRY(is_better(walker, &inner, &outer, limit, &better));
         if (better)

@@ -144,7 +144,7 @@ static enum clr_status walk_item(void *context, unsigned worker, size_t item,
     if (p->sure)
         return clr_part_advance(walk, w, p, &w->sure);
     CLR_TRY(clr_part_advance(walk, w, p, &w->guessed));
-    return clr_cells_drain(&w->guessed, &p->tallies, &p->tally_count, &p->tally_room, error);
+    return clr_shape_table_drain(&w->guessed, &p->shapes, error);
 }
 
 /* --- Putting the parts together --------------------------------------------------------------- */
@@ -161,7 +161,7 @@ static void forget(const struct clr_walk *walk, struct clr_part_walk *p)
         size_t last = range->first + clr_index_unit(heap, range, end - 1) / CLR_ENTRY_UNITS;
         memset(&heap->entries[first], 0, (last - first + 1) * sizeof *heap->entries);
     }
-    clr_free(p->tallies);
+    CLR_ARRAY_FREE(&p->shapes);
 }
 
 static void add_lead(struct clr_loss *loss, const struct clr_loss *lead)
@@ -241,41 +241,20 @@ static void account(const struct clr_walk *walk, const struct clr_part_walk *p)
     report(walk, p);
 }
 
-static enum clr_status join(struct clr_walk *walk, struct clr_error *error)
+static enum clr_status join(struct clr_walk *walk, clr_shape_list *found, struct clr_error *error)
 {
-    struct clr_heap *heap = walk->heap;
-    struct clr_tally *tallies = NULL;
-    size_t count = 0, room = 0, tables = 0;
-    enum clr_status status = CLR_OK;
-    struct clr_cells *all;
-    for (size_t i = 0; i < walk->part_count && status == CLR_OK; i++) {
+    for (size_t i = 0; i < walk->part_count; i++) {
         struct clr_part_walk *p = &walk->parts[i];
         if (!p->sure)
-            status = settle(walk, &walk->parts[i - 1], p, error);
-        if (status == CLR_OK)
-            account(walk, p);
-        for (size_t k = 0; k < p->tally_count && status == CLR_OK; k++) {
-            if (clr_grow(&tallies, count, &room, sizeof *tallies))
-                tallies[count++] = p->tallies[k];
-            else
-                status = no_memory(error);
-        }
+            CLR_TRY(settle(walk, &walk->parts[i - 1], p, error));
+        account(walk, p);
+        for (size_t k = 0; k < p->shapes.count; k++)
+            if (!CLR_ARRAY_ADD(found, p->shapes.items[k]))
+                return clr_no_memory(error);
     }
-    for (unsigned i = 0; i < walk->walker_count && status == CLR_OK; i++)
-        status = clr_cells_drain(&walk->walkers[i].sure, &tallies, &count, &room, error);
-    all = clr_alloc((size_t)walk->walker_count * 2, sizeof *all);
-    if (status == CLR_OK && !all)
-        status = no_memory(error);
-    if (status == CLR_OK) {
-        for (unsigned i = 0; i < walk->walker_count; i++) {
-            all[tables++] = walk->walkers[i].sure;
-            all[tables++] = walk->walkers[i].guessed;
-        }
-        status = clr_shapes_make(heap, all, tables, tallies, count, error);
-    }
-    clr_free(all);
-    clr_free(tallies);
-    return status;
+    for (unsigned i = 0; i < walk->walker_count; i++)
+        CLR_TRY(clr_shape_table_drain(&walk->walkers[i].sure, found, error));
+    return clr_shapes_make(walk->heap, found, error);
 }
 
 /* --- The walk --------------------------------------------------------------------------------- */
@@ -299,7 +278,11 @@ static enum clr_status walk_all(struct clr_walk *walk, struct clr_error *error)
         for (size_t i = 0; i < walk->part_count && all_done; i++)
             all_done = walk->parts[i].done;
     }
-    CLR_TRY(join(walk, error));
+    clr_shape_list found = {0};
+    enum clr_status status = join(walk, &found, error);
+    CLR_ARRAY_FREE(&found);
+    if (status != CLR_OK)
+        return status;
     CLR_TRY(clr_index_finish(heap, walk->job, error));
     for (size_t i = 0; i < heap->gc->segment_count; i++)
         heap->segments[i].first_number = clr_number_from(heap, heap->gc->segments[i].start);
@@ -335,7 +318,7 @@ enum clr_status clr_heap_walk(const struct clr_runtime *runtime, const struct cl
                             h->count_offset)
                  : walk_all(&walk, error);
     for (size_t i = 0; i < walk.part_count; i++)
-        clr_free(walk.parts[i].tallies);
+        CLR_ARRAY_FREE(&walk.parts[i].shapes);
     clr_free(walk.parts);
     clr_free(walk.gaps);
     clr_free(walk.first_gap);
@@ -357,7 +340,7 @@ void clr_heap_close(struct clr_heap *heap)
     clr_index_destroy(heap);
     clr_free(heap->segments);
     clr_free(heap->shapes);
-    clr_free(heap->decoders);
+    clr_free(heap->sizings);
     clr_free(heap->types);
     clr_free_large(heap->postings, heap->count, sizeof *heap->postings);
     clr_free(heap->posting_starts);

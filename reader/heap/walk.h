@@ -26,9 +26,8 @@ struct clr_part_walk {
     uint64_t objects, walked, gap_bytes, free_count, free_bytes;
     struct clr_loss lead_bad, lead_hole; /* before FIRST, if not sure */
     struct clr_loss bad, hole;
-    uint64_t bad_type;         /* MethodTable of the first bad one, if that is only not saved */
-    struct clr_tally *tallies; /* of a part that is not sure */
-    size_t tally_count, tally_room;
+    uint64_t bad_type;     /* MethodTable of the first bad one, if that is only not saved */
+    clr_shape_list shapes; /* of a part that is not sure: with the counts of its objects */
 };
 
 struct clr_walk {
@@ -44,9 +43,9 @@ struct clr_walk {
     unsigned walker_count;
 };
 
-/* Walks the part for a limited time, with tallies into CELLS; part->done says whether all of it is
+/* Walks the part for a limited time, counting objects in TABLE; part->done says whether all of it is
  * walked. */
 enum clr_status clr_part_advance(const struct clr_walk *walk, struct clr_walker *walker,
-                                 struct clr_part_walk *part, struct clr_cells *cells);
+                                 struct clr_part_walk *part, struct clr_shape_table *table);
 
 #endif

@@ -92,7 +92,7 @@ static enum clr_decoded fits(const struct clr_debug_info *info)
 static void report(struct clr_runtime *runtime, const struct clr_code *code, const char *area,
                    const char *what)
 {
-    clr_problem_once(runtime->problems, CLR_WARNING, area, false, code->debug_info, 0,
+    clr_problem_once(runtime->problems, CLR_WARNING, area, false, code->start, 0,
                      "code 0x%llx: its debug information at 0x%llx %s; it has no rows",
                      (unsigned long long)code->start, (unsigned long long)code->debug_info, what);
 }

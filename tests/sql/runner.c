@@ -153,9 +153,14 @@ static void add_column(struct text *row, sqlite3_stmt *statement, int column)
     switch (sqlite3_column_type(statement, column)) {
     case SQLITE_NULL: text_add_string(row, "NULL"); return;
     case SQLITE_INTEGER:
-    case SQLITE_FLOAT:
         text_add_string(row, (const char *)sqlite3_column_text(statement, column));
         return;
+    case SQLITE_FLOAT: { /* releases differ in how many digits they give of themselves */
+        char real[40];
+        sqlite3_snprintf(sizeof real, real, "%!.15g", sqlite3_column_double(statement, column));
+        text_add_string(row, real);
+        return;
+    }
     case SQLITE_BLOB: {
         const unsigned char *blob = sqlite3_column_blob(statement, column);
         text_add_string(row, "x'");

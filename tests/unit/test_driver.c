@@ -726,6 +726,21 @@ START_TEST(declarations_become_tables)
 }
 END_TEST
 
+START_TEST(declarations_are_checked)
+{
+    static const struct clr_column columns[] = {
+        CLR_COLUMN("id", CLR_NUMBER(thing, id), "Key.", .flags = CLR_KEY),
+        CLR_COLUMN("any", CLR_BY_TABLE(CLR_ANY), "Cannot be indexed.", .found = 3),
+        CLR_END,
+    };
+    struct clr_table table = rows_table;
+    struct clr_session *session = clr_session_create(db);
+    table.columns = columns;
+    ck_assert_int_eq(clr_register_table(db, session, &table), SQLITE_MISUSE);
+    clr_session_release(session);
+}
+END_TEST
+
 /* A list that grows, as rows are read or between two queries: a cursor goes on along the rows that there
  * were, and the next query finds them all by every path. */
 START_TEST(lists_may_grow)
@@ -777,6 +792,12 @@ START_TEST(rows_are_read_on_demand)
     ck_assert_int_eq(read_count, 2 + THINGS + 17);
     check_text("SELECT count(*) FROM read_rows WHERE label = 'abc'", "17\n");
     ck_assert_int_eq(read_count, 2 + THINGS + 34);
+    read_count = 0;
+    check_text("SELECT count(*) FROM read_rows WHERE id BETWEEN 3000 AND 3047", "2\n");
+    ck_assert_int_eq(read_count, 3);
+    check_text("SELECT count(*) FROM read_rows WHERE id > 3000 AND id < 3047 ORDER BY id DESC",
+               "1\n");
+    ck_assert_int_eq(read_count, 6);
 }
 END_TEST
 
@@ -992,6 +1013,7 @@ int main(void)
     tcase_add_test(test, answers_are_those_of_an_ordinary_table);
     tcase_add_test(test, plans_use_the_paths);
     tcase_add_test(test, declarations_become_tables);
+    tcase_add_test(test, declarations_are_checked);
     tcase_add_test(test, lists_may_grow);
     tcase_add_test(test, rows_are_read_on_demand);
     tcase_add_test(test, operands_are_read_alike);
