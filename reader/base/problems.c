@@ -105,8 +105,7 @@ void clr_problem_once(struct clr_problems *problems, enum clr_severity severity,
 {
     if (!problems || !is_first(problems, format, address))
         return;
-    struct clr_problem key =
-        make_key(severity, area, 0, incomplete, address, length, format);
+    struct clr_problem key = make_key(severity, area, 0, incomplete, address, length, format);
     va_list arguments;
     va_start(arguments, format);
     append(problems, &key, arguments);
@@ -118,8 +117,7 @@ void clr_problem(struct clr_problems *problems, enum clr_severity severity, cons
 {
     if (!problems)
         return;
-    struct clr_problem key =
-        make_key(severity, area, 0, false, address, length, format);
+    struct clr_problem key = make_key(severity, area, 0, false, address, length, format);
     va_list arguments;
     va_start(arguments, format);
     append(problems, &key, arguments);
@@ -132,8 +130,7 @@ void clr_problem_of(struct clr_problems *problems, enum clr_severity severity, c
 {
     if (!problems)
         return;
-    struct clr_problem key =
-        make_key(severity, area, owner, incomplete, address, length, format);
+    struct clr_problem key = make_key(severity, area, owner, incomplete, address, length, format);
     va_list arguments;
     va_start(arguments, format);
     append(problems, &key, arguments);
