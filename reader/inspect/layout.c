@@ -81,7 +81,8 @@ static enum clr_status keep(struct clr_layouts *layouts, const struct clr_text *
     bool taken = clr_map_get(&layouts->texts, hash, &known);
     if (taken) {
         *kept = (const char *)(uintptr_t)known;
-        if (strlen(*kept) == text->length && memcmp(*kept, text->data, text->length) == 0)
+        if (strlen(*kept) == text->length &&
+            (text->length == 0 || memcmp(*kept, text->data, text->length) == 0))
             return CLR_OK;
     }
     layouts->text_bytes += text->length + 1;
