@@ -35,11 +35,11 @@ answers=$folder/answers
 [ -z "$forget" ] || rm -f "$answers"
 touch "$answers"
 
-# --- The list: $folder/mutants/NUMBER/{file,old,new,tests,why} ---
+# --- The list: $parts/NUMBER/{file,old,new,tests,why} ---
 
-rm -rf "$folder/mutants"
-mkdir "$folder/mutants"
-awk -v folder="$folder/mutants" '
+parts=$(mktemp -d)
+trap 'rm -rf "$parts"' EXIT
+awk -v folder="$parts" '
     function finish() {
         if (file == "") return
         if (!has_old || tests == "") { print "mutants.list: the block before line " NR " lacks a part" > "/dev/stderr"; exit 1 }
@@ -107,7 +107,7 @@ title() { # FOLDER
 wanted=$*
 chosen=
 unfit=0
-for mutant in "$folder"/mutants/*; do
+for mutant in "$parts"/*; do
     number=$(basename "$mutant" | sed 's/^0*//')
     file=$(cat "$mutant/file")
     is_wanted "$number" "$file" || continue

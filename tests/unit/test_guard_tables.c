@@ -82,6 +82,111 @@ START_TEST(a_frozen_segment_of_a_concurrent_queue)
 }
 END_TEST
 
+/* The last free entry of a dictionary has no next one: -2, where the last of a bucket has -1. */
+START_TEST(the_last_free_entry_of_a_dictionary)
+{
+    static const char entry[] =
+        "System.Collections.Generic.Dictionary<System.String, Zoo.Node>+Entry";
+    open_patch();
+    int64_t dictionary = ask_number(db, "SELECT address FROM objects WHERE type_name = "
+                                        "'System.Collections.Generic.Dictionary<System.String, "
+                                        "Zoo.Node>'");
+    int64_t place = ask_number(db,
+                               "SELECT address FROM elements WHERE position = 5 AND object = "
+                               "(SELECT target FROM field_values WHERE object = %lld AND field = "
+                               "'_entries')",
+                               (long long)dictionary);
+    int64_t next = ask_number(db,
+                              "SELECT f.offset FROM fields AS f JOIN types AS t ON t.address = "
+                              "f.type WHERE t.name = %Q AND f.name = 'next'",
+                              entry);
+    char sql[100];
+    snprintf(sql, sizeof sql, "SELECT count(*) FROM elements WHERE object = %lld",
+             (long long)dictionary);
+    ask_is(db, sql, "1000\n");
+    patch_put(&patch, (uint64_t)(place + next), (uint32_t)-2, 4);
+    reopen_patch();
+    ask_is(db, sql, "999\n");
+    patch_close(&patch);
+}
+END_TEST
+
+/* What was pushed last comes first. */
+START_TEST(elements_of_a_stack)
+{
+    enum { STACK = 2, FIELD = 6, OBJECT = 0x1c, INT32 = 8, CLASS = 0x12 };
+    struct fake *f = fake_create(NULL);
+    struct metadata_builder *m = metadata_builder_create();
+    METADATA_ROW(m, CLR_TYPEDEF, 0, metadata_string(m, "<Module>"), 0, 0, 1, 1);
+    METADATA_ROW(m, CLR_TYPEDEF, 0, metadata_string(m, "Stack"),
+                 metadata_string(m, "System.Collections"), 0, 1, 1);
+    METADATA_ROW(m, CLR_FIELDDEF, 1, metadata_string(m, "_array"), METADATA_BLOB(m, FIELD, OBJECT));
+    METADATA_ROW(m, CLR_FIELDDEF, 1, metadata_string(m, "_size"), METADATA_BLOB(m, FIELD, INT32));
+    size_t size;
+    const uint8_t *blob = metadata_build(m, &size);
+    uint64_t module = fake_module(
+        f, &(struct fake_module){
+               .simple_name = "Zoo", .metadata = blob, .metadata_size = size, .is_dynamic = true});
+    const struct fake_series series = {8, 8};
+    uint64_t type = fake_type(f, &(struct fake_type){.module = module,
+                                                     .rid = STACK,
+                                                     .base_size = 32,
+                                                     .series = &series,
+                                                     .series_count = 1,
+                                                     .instance_fields = 2});
+    uint64_t field = fake_size(f, "FieldDesc"), list = fake_memory(f, 2 * field);
+    fake_set(f, fake_get(f, type, "MethodTable", "EEClassOrCanonMT"), "EEClass", "FieldDescList",
+             list);
+    for (uint32_t i = 0; i < 2; i++) {
+        fake_set(f, list + i * field, "FieldDesc", "MTOfEnclosingClass", type);
+        fake_set(f, list + i * field, "FieldDesc", "DWord1", 1 + i);
+        fake_set(f, list + i * field, "FieldDesc", "DWord2",
+                 8 * i | (uint32_t)(i ? INT32 : CLASS) << 27);
+    }
+    unsigned old = fake_segment(f, 0, 2);
+    uint64_t stack = fake_object(f, old, type, 0);
+    uint64_t array = fake_object(f, old, f->known.object_array, 4);
+    static const char *const texts[] = {"first", "second", "third"};
+    for (uint64_t i = 0; i < 3; i++)
+        fake_put_word(f, array + 16 + 8 * i, fake_string(f, old, texts[i]));
+    fake_put_word(f, stack + 8, array);
+    fake_put_u32(f, stack + 16, 3);
+    ask_attach(db, fake_path(f), "dump", "{\"partial_heap\": true}");
+    char sql[200];
+    snprintf(sql, sizeof sql,
+             "SELECT group_concat(clr_string(target), ' ') FROM (SELECT target FROM elements WHERE "
+             "object = %llu ORDER BY position)",
+             (unsigned long long)stack);
+    ask_is(db, sql, " 'third second first'\n");
+    pairs_exec(db, "SELECT clr_detach('dump')");
+    metadata_builder_destroy(m);
+    fake_destroy(f);
+}
+END_TEST
+
+/* What a type retains counts each byte once, also where one of its objects holds another. */
+START_TEST(a_type_that_retains_itself)
+{
+    struct heap_graph g;
+    uint64_t node[3];
+    graph_create(&g, NULL);
+    for (unsigned i = 0; i < 3; i++)
+        node[i] = graph_node(&g);
+    uint64_t leaf = graph_leaf(&g);
+    graph_root(&g, node[0]);
+    graph_link(&g, node[0], 0, node[1]);
+    graph_link(&g, node[1], 0, node[2]);
+    graph_link(&g, node[2], 0, leaf);
+    ask_attach(db, fake_path(g.f), "dump", "{\"partial_heap\": true}");
+    ask_is(db, "SELECT total_size, retained_size FROM type_stats WHERE name = 'Zoo.Node'",
+           "120|144\n");
+    ask_is(db, "SELECT clr_sum_retained(address) FROM objects WHERE type_name = 'Zoo.Node'",
+           "144\n");
+    pairs_exec(db, "SELECT clr_detach('dump')");
+    graph_close(&g);
+}
+END_TEST
+
 START_TEST(texts_of_empty_collections)
 {
     ask_attach(db, DUMP, "dump", NULL);
@@ -334,6 +439,9 @@ int main(void)
     tcase_add_checked_fixture(test, setup, teardown);
     tcase_set_timeout(test, 250);
     tcase_add_test(test, a_frozen_segment_of_a_concurrent_queue);
+    tcase_add_test(test, the_last_free_entry_of_a_dictionary);
+    tcase_add_test(test, elements_of_a_stack);
+    tcase_add_test(test, a_type_that_retains_itself);
     tcase_add_test(test, texts_of_empty_collections);
     tcase_add_test(test, a_delegate_that_is_none);
     tcase_add_test(test, a_delegate_whose_target_is_no_object);
