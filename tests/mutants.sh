@@ -142,7 +142,10 @@ cmake -S "$tree" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Debug -DCMAKE_C_FLAGS_D
 targets_of() { # TESTS
     echo clrdb dumps inputs runner
     for test in $1; do
-        case $test in test_* | replay_*) echo "$test" ;; esac
+        case $test in
+        test_* | replay_*) echo "$test" ;;
+        sql_newer) echo test_driver test_session test_tables ;;
+        esac
     done
 }
 build_of() { # TESTS

@@ -187,6 +187,59 @@ START_TEST(a_type_that_retains_itself)
 }
 END_TEST
 
+/* Lengths of dimensions that do not make up the array's are not believed. */
+START_TEST(dimensions_that_do_not_make_up_an_array)
+{
+    enum { LENGTHS = 16 }; /* behind the number of elements and its padding */
+    open_patch();
+    uint64_t array = (uint64_t)ask_number(
+        db, "SELECT address FROM objects WHERE type_name = 'System.Int32[,]' AND length = 12");
+    char sql[200];
+    snprintf(
+        sql, sizeof sql,
+        "SELECT substr(clr_text(%llu), 1, 17), (SELECT group_concat(indices, ' ') FROM elements "
+        "WHERE object = %llu AND position IN (0, 11))",
+        (unsigned long long)array, (unsigned long long)array);
+    ask_is(db, sql, " 'System.Int32[3,4]'| '0,0 2,3'\n");
+    ck_assert_uint_eq(patch_get(&patch, array + LENGTHS, 4), 3);
+    patch_put(&patch, array + LENGTHS, 7, 4);
+    reopen_patch();
+    ask_is(db, sql, " 'System.Int32[12] '| '0 11'\n");
+    patch_close(&patch);
+}
+END_TEST
+
+/* The hash of an array does not depend on how its bytes lie in the file. */
+START_TEST(hashes_of_split_arrays)
+{
+    enum { COUNT = 101 };
+    struct fake *f = fake_create(NULL);
+    uint64_t type = fake_array(f, f->known.int32, 1, false), array[3];
+    unsigned old = fake_segment(f, 0, 2);
+    for (unsigned k = 0; k < 3; k++) {
+        array[k] = fake_object(f, old, type, COUNT);
+        for (unsigned i = 0; i < COUNT; i++)
+            fake_put_u8(f, array[k] + 16 + i, (uint8_t)(i * 7));
+    }
+    fake_split(f, array[1] + 16 + 45); /* within a word */
+    fake_split(f, array[1] + 16 + 47); /* and a piece that is shorter than one */
+    fake_split(f, array[1] + 16 + 56);
+    fake_put_u8(f, array[2] + 16 + COUNT - 1, 0);
+    ask_attach(db, fake_path(f), "dump", "{\"partial_heap\": true}");
+    ask_is(db,
+           "SELECT count(*), count(content_hash), count(DISTINCT content_hash) FROM objects WHERE "
+           "NOT is_free",
+           "3|3|2\n");
+    char sql[200];
+    snprintf(sql, sizeof sql,
+             "SELECT count(DISTINCT content_hash) FROM objects WHERE address IN (%llu, %llu)",
+             (unsigned long long)array[0], (unsigned long long)array[1]);
+    ask_is(db, sql, "1\n");
+    pairs_exec(db, "SELECT clr_detach('dump')");
+    fake_destroy(f);
+}
+END_TEST
+
 START_TEST(texts_of_empty_collections)
 {
     ask_attach(db, DUMP, "dump", NULL);
@@ -442,6 +495,8 @@ int main(void)
     tcase_add_test(test, the_last_free_entry_of_a_dictionary);
     tcase_add_test(test, elements_of_a_stack);
     tcase_add_test(test, a_type_that_retains_itself);
+    tcase_add_test(test, dimensions_that_do_not_make_up_an_array);
+    tcase_add_test(test, hashes_of_split_arrays);
     tcase_add_test(test, texts_of_empty_collections);
     tcase_add_test(test, a_delegate_that_is_none);
     tcase_add_test(test, a_delegate_whose_target_is_no_object);
