@@ -182,6 +182,10 @@ START_TEST(a_type_that_retains_itself)
            "120|144\n");
     ask_is(db, "SELECT clr_sum_retained(address) FROM objects WHERE type_name = 'Zoo.Node'",
            "144\n");
+    for (unsigned i = 0; i < 3; i++)
+        ck_assert_int_eq(ask_number(db, "SELECT dominator FROM objects WHERE address = %lld",
+                                    (long long)node[i]),
+                         i == 0 ? 0 : (int64_t)node[i - 1]);
     pairs_exec(db, "SELECT clr_detach('dump')");
     graph_close(&g);
 }
