@@ -201,6 +201,12 @@ START_TEST(a_core_with_less_than_half_of_its_heap)
            "(SELECT complete FROM dump_info) FROM problems",
            wanted);
     ask_is(db, "SELECT count(*) FROM objects", _i ? "40\n" : "60\n");
+    /* What is not there is not announced by the core's headers either: as if its writer had left the
+     * heap out. */
+    pairs_exec(db, "SELECT clr_detach('dump')");
+    ask_attach(db, fake_path(f), "dump", NULL);
+    ask_has(db, "SELECT count(*) FROM objects",
+            _i ? "the heap is not in the dump: it has 960 of 2400 bytes" : "60\n");
     end(f);
 }
 END_TEST
@@ -336,6 +342,33 @@ START_TEST(a_dependent_handle_without_a_value)
 }
 END_TEST
 
+/* Thread statics of a collectible type hang on a handle of the thread. A strong one is a root by its
+ * kind, and no second one; another is one because the thread has it. */
+START_TEST(thread_data_behind_handles)
+{
+    enum { WEAK_LONG = 1, COUNT = 2 };
+    struct heap_graph g;
+    char sql[200];
+    graph_create(&g, NULL);
+    uint64_t first = graph_node(&g), second = graph_node(&g);
+    uint64_t thread = fake_thread(g.f, 1, 0), handles = fake_memory(g.f, COUNT * 8);
+    graph_thread_statics(&g, thread);
+    uint64_t data = fake_get(g.f, thread, "Thread", "ThreadLocalDataPtr");
+    fake_put_word(g.f, handles, graph_root(&g, first));
+    fake_put_word(g.f, handles + 8, fake_handle(g.f, 0, WEAK_LONG, second, 0));
+    fake_set(g.f, data, "ThreadLocalData", "CollectibleTlsArrayData", handles);
+    fake_set(g.f, data, "ThreadLocalData", "CollectibleTlsDataCount", COUNT);
+    attach(g.f);
+    snprintf(sql, sizeof sql,
+             "SELECT kind, name, thread IS NULL FROM roots WHERE object IN (%llu, %llu) ORDER BY "
+             "kind",
+             (unsigned long long)first, (unsigned long long)second);
+    ask_is(db, sql, " 'strong'| 'strong'|1\n 'thread_static'| 'thread data'|0\n");
+    pairs_exec(db, "SELECT clr_detach('dump')");
+    graph_close(&g);
+}
+END_TEST
+
 /* Of several roots of one object the one with the lowest slot names the path; frozen objects, whose
  * root has no slot, come last. */
 START_TEST(roots_of_one_object_by_their_slots)
@@ -446,6 +479,7 @@ int main(void)
     tcase_add_test(test, every_table_is_the_same_with_many_threads);
     tcase_add_loop_test(test, the_first_failure_by_number_wins, 0, 2);
     tcase_add_test(test, a_dependent_handle_without_a_value);
+    tcase_add_test(test, thread_data_behind_handles);
     tcase_add_test(test, roots_of_one_object_by_their_slots);
     tcase_add_test(test, slots_of_stacks_come_before_registers);
     tcase_add_test(test, a_background_sweep_and_the_ephemeral_segment);

@@ -82,6 +82,168 @@ START_TEST(a_frozen_segment_of_a_concurrent_queue)
 }
 END_TEST
 
+/* The last free entry of a dictionary has no next one: -2, where the last of a bucket has -1. */
+START_TEST(the_last_free_entry_of_a_dictionary)
+{
+    static const char entry[] =
+        "System.Collections.Generic.Dictionary<System.String, Zoo.Node>+Entry";
+    open_patch();
+    int64_t dictionary = ask_number(db, "SELECT address FROM objects WHERE type_name = "
+                                        "'System.Collections.Generic.Dictionary<System.String, "
+                                        "Zoo.Node>'");
+    int64_t place = ask_number(db,
+                               "SELECT address FROM elements WHERE position = 5 AND object = "
+                               "(SELECT target FROM field_values WHERE object = %lld AND field = "
+                               "'_entries')",
+                               (long long)dictionary);
+    int64_t next = ask_number(db,
+                              "SELECT f.offset FROM fields AS f JOIN types AS t ON t.address = "
+                              "f.type WHERE t.name = %Q AND f.name = 'next'",
+                              entry);
+    char sql[100];
+    snprintf(sql, sizeof sql, "SELECT count(*) FROM elements WHERE object = %lld",
+             (long long)dictionary);
+    ask_is(db, sql, "1000\n");
+    patch_put(&patch, (uint64_t)(place + next), (uint32_t)-2, 4);
+    reopen_patch();
+    ask_is(db, sql, "999\n");
+    patch_close(&patch);
+}
+END_TEST
+
+/* What was pushed last comes first. */
+START_TEST(elements_of_a_stack)
+{
+    enum { STACK = 2, FIELD = 6, OBJECT = 0x1c, INT32 = 8, CLASS = 0x12 };
+    struct fake *f = fake_create(NULL);
+    struct metadata_builder *m = metadata_builder_create();
+    METADATA_ROW(m, CLR_TYPEDEF, 0, metadata_string(m, "<Module>"), 0, 0, 1, 1);
+    METADATA_ROW(m, CLR_TYPEDEF, 0, metadata_string(m, "Stack"),
+                 metadata_string(m, "System.Collections"), 0, 1, 1);
+    METADATA_ROW(m, CLR_FIELDDEF, 1, metadata_string(m, "_array"), METADATA_BLOB(m, FIELD, OBJECT));
+    METADATA_ROW(m, CLR_FIELDDEF, 1, metadata_string(m, "_size"), METADATA_BLOB(m, FIELD, INT32));
+    size_t size;
+    const uint8_t *blob = metadata_build(m, &size);
+    uint64_t module = fake_module(
+        f, &(struct fake_module){
+               .simple_name = "Zoo", .metadata = blob, .metadata_size = size, .is_dynamic = true});
+    const struct fake_series series = {8, 8};
+    uint64_t type = fake_type(f, &(struct fake_type){.module = module,
+                                                     .rid = STACK,
+                                                     .base_size = 32,
+                                                     .series = &series,
+                                                     .series_count = 1,
+                                                     .instance_fields = 2});
+    uint64_t field = fake_size(f, "FieldDesc"), list = fake_memory(f, 2 * field);
+    fake_set(f, fake_get(f, type, "MethodTable", "EEClassOrCanonMT"), "EEClass", "FieldDescList",
+             list);
+    for (uint32_t i = 0; i < 2; i++) {
+        fake_set(f, list + i * field, "FieldDesc", "MTOfEnclosingClass", type);
+        fake_set(f, list + i * field, "FieldDesc", "DWord1", 1 + i);
+        fake_set(f, list + i * field, "FieldDesc", "DWord2",
+                 8 * i | (uint32_t)(i ? INT32 : CLASS) << 27);
+    }
+    unsigned old = fake_segment(f, 0, 2);
+    uint64_t stack = fake_object(f, old, type, 0);
+    uint64_t array = fake_object(f, old, f->known.object_array, 4);
+    static const char *const texts[] = {"first", "second", "third"};
+    for (uint64_t i = 0; i < 3; i++)
+        fake_put_word(f, array + 16 + 8 * i, fake_string(f, old, texts[i]));
+    fake_put_word(f, stack + 8, array);
+    fake_put_u32(f, stack + 16, 3);
+    ask_attach(db, fake_path(f), "dump", "{\"partial_heap\": true}");
+    char sql[200];
+    snprintf(sql, sizeof sql,
+             "SELECT group_concat(clr_string(target), ' ') FROM (SELECT target FROM elements WHERE "
+             "object = %llu ORDER BY position)",
+             (unsigned long long)stack);
+    ask_is(db, sql, " 'third second first'\n");
+    pairs_exec(db, "SELECT clr_detach('dump')");
+    metadata_builder_destroy(m);
+    fake_destroy(f);
+}
+END_TEST
+
+/* What a type retains counts each byte once, also where one of its objects holds another. */
+START_TEST(a_type_that_retains_itself)
+{
+    struct heap_graph g;
+    uint64_t node[3];
+    graph_create(&g, NULL);
+    for (unsigned i = 0; i < 3; i++)
+        node[i] = graph_node(&g);
+    uint64_t leaf = graph_leaf(&g);
+    graph_root(&g, node[0]);
+    graph_link(&g, node[0], 0, node[1]);
+    graph_link(&g, node[1], 0, node[2]);
+    graph_link(&g, node[2], 0, leaf);
+    ask_attach(db, fake_path(g.f), "dump", "{\"partial_heap\": true}");
+    ask_is(db, "SELECT total_size, retained_size FROM type_stats WHERE name = 'Zoo.Node'",
+           "120|144\n");
+    ask_is(db, "SELECT clr_sum_retained(address) FROM objects WHERE type_name = 'Zoo.Node'",
+           "144\n");
+    for (unsigned i = 0; i < 3; i++)
+        ck_assert_int_eq(ask_number(db, "SELECT dominator FROM objects WHERE address = %lld",
+                                    (long long)node[i]),
+                         i == 0 ? 0 : (int64_t)node[i - 1]);
+    pairs_exec(db, "SELECT clr_detach('dump')");
+    graph_close(&g);
+}
+END_TEST
+
+/* Lengths of dimensions that do not make up the array's are not believed. */
+START_TEST(dimensions_that_do_not_make_up_an_array)
+{
+    enum { LENGTHS = 16 }; /* behind the number of elements and its padding */
+    open_patch();
+    uint64_t array = (uint64_t)ask_number(
+        db, "SELECT address FROM objects WHERE type_name = 'System.Int32[,]' AND length = 12");
+    char sql[200];
+    snprintf(
+        sql, sizeof sql,
+        "SELECT substr(clr_text(%llu), 1, 17), (SELECT group_concat(indices, ' ') FROM elements "
+        "WHERE object = %llu AND position IN (0, 11))",
+        (unsigned long long)array, (unsigned long long)array);
+    ask_is(db, sql, " 'System.Int32[3,4]'| '0,0 2,3'\n");
+    ck_assert_uint_eq(patch_get(&patch, array + LENGTHS, 4), 3);
+    patch_put(&patch, array + LENGTHS, 7, 4);
+    reopen_patch();
+    ask_is(db, sql, " 'System.Int32[12] '| '0 11'\n");
+    patch_close(&patch);
+}
+END_TEST
+
+/* The hash of an array does not depend on how its bytes lie in the file. */
+START_TEST(hashes_of_split_arrays)
+{
+    enum { COUNT = 101 };
+    struct fake *f = fake_create(NULL);
+    uint64_t type = fake_array(f, f->known.int32, 1, false), array[3];
+    unsigned old = fake_segment(f, 0, 2);
+    for (unsigned k = 0; k < 3; k++) {
+        array[k] = fake_object(f, old, type, COUNT);
+        for (unsigned i = 0; i < COUNT; i++)
+            fake_put_u8(f, array[k] + 16 + i, (uint8_t)(i * 7));
+    }
+    fake_split(f, array[1] + 16 + 45); /* within a word */
+    fake_split(f, array[1] + 16 + 47); /* and a piece that is shorter than one */
+    fake_split(f, array[1] + 16 + 56);
+    fake_put_u8(f, array[2] + 16 + COUNT - 1, 0);
+    ask_attach(db, fake_path(f), "dump", "{\"partial_heap\": true}");
+    ask_is(db,
+           "SELECT count(*), count(content_hash), count(DISTINCT content_hash) FROM objects WHERE "
+           "NOT is_free",
+           "3|3|2\n");
+    char sql[200];
+    snprintf(sql, sizeof sql,
+             "SELECT count(DISTINCT content_hash) FROM objects WHERE address IN (%llu, %llu)",
+             (unsigned long long)array[0], (unsigned long long)array[1]);
+    ask_is(db, sql, "1\n");
+    pairs_exec(db, "SELECT clr_detach('dump')");
+    fake_destroy(f);
+}
+END_TEST
+
 START_TEST(texts_of_empty_collections)
 {
     ask_attach(db, DUMP, "dump", NULL);
@@ -334,6 +496,11 @@ int main(void)
     tcase_add_checked_fixture(test, setup, teardown);
     tcase_set_timeout(test, 250);
     tcase_add_test(test, a_frozen_segment_of_a_concurrent_queue);
+    tcase_add_test(test, the_last_free_entry_of_a_dictionary);
+    tcase_add_test(test, elements_of_a_stack);
+    tcase_add_test(test, a_type_that_retains_itself);
+    tcase_add_test(test, dimensions_that_do_not_make_up_an_array);
+    tcase_add_test(test, hashes_of_split_arrays);
     tcase_add_test(test, texts_of_empty_collections);
     tcase_add_test(test, a_delegate_that_is_none);
     tcase_add_test(test, a_delegate_whose_target_is_no_object);
