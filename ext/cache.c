@@ -10,11 +10,10 @@
 
 /* --- The cache ------------------------------------------------------------------------------- */
 
-void clr_cache_destroy(void *data)
+static void destroy_cache(void *data)
 {
     struct clr_cache *cache = data;
     struct clr_lookup *indexes[] = {
-        &cache->shape_types,
         &cache->shape_names,
         &cache->tree_parents,
         &cache->tree_paths,
@@ -30,7 +29,7 @@ void clr_cache_destroy(void *data)
 
 enum clr_status clr_cache(struct clr_dump *dump, struct clr_cache **cache, struct clr_error *error)
 {
-    return clr_dump_keep(dump, clr_cache_destroy, sizeof **cache, cache, error);
+    return clr_dump_keep(dump, destroy_cache, sizeof **cache, cache, error);
 }
 
 enum clr_status clr_refuse(const struct clr_error *reason, struct clr_error *error)
@@ -78,42 +77,22 @@ bool clr_type_known(struct clr_dump *dump, uint64_t address, struct clr_type *ty
     return true;
 }
 
-enum clr_status clr_shapes_by_type(struct clr_dump *dump, const struct clr_lookup **index,
-                                   struct clr_error *error)
-{
-    struct clr_cache *cache;
-    CLR_TRY(clr_cache(dump, &cache, error));
-    if (!cache->shape_types.built) {
-        const struct clr_shape *shapes;
-        size_t count = clr_heap_shapes(dump->heap, &shapes);
-        for (size_t i = 0; i < count; i++) {
-            bool shown = shapes[i].object_count > 0 || (shapes[i].is_free && shapes[i].type != 0);
-            if (shown && !clr_lookup_add(&cache->shape_types, shapes[i].type, (uint32_t)i)) {
-                clr_lookup_deinit(&cache->shape_types);
-                return clr_fail(error, CLR_NOMEM, 0, "out of memory");
-            }
-        }
-        clr_lookup_sort(&cache->shape_types);
-    }
-    *index = &cache->shape_types;
-    return CLR_OK;
-}
-
 enum clr_status clr_shapes_by_name(struct clr_dump *dump, struct clr_job *job,
                                    const struct clr_lookup **index, struct clr_error *error)
 {
     struct clr_cache *cache;
-    const struct clr_lookup *types;
+    const struct clr_shape *shapes;
+    size_t count = clr_heap_shapes(dump->heap, &shapes);
     CLR_TRY(clr_cache(dump, &cache, error));
-    CLR_TRY(clr_shapes_by_type(dump, &types, error));
     struct clr_lookup *names = &cache->shape_names;
-    for (size_t i = 0; !names->built && i < types->count; i++) {
-        uint32_t shape = types->entries[i].row;
-        enum clr_status status = clr_job_poll(job, "naming types", i, types->count, error);
-        const char *name = status == CLR_OK ? clr_shape_name(dump, shape) : NULL;
-        if (!name || !clr_lookup_add(names, clr_text_key(name, strlen(name)), shape)) {
+    for (uint32_t i = 0; !names->built && i < count; i++) {
+        if (shapes[i].type == 0) /* the runtime does not name its type of free blocks */
+            continue;
+        enum clr_status status = clr_job_poll(job, "naming types", i, count, error);
+        const char *name = status == CLR_OK ? clr_shape_name(dump, i) : NULL;
+        if (!name || !clr_lookup_add(names, clr_text_key(name, strlen(name)), i)) {
             clr_lookup_deinit(names);
-            return status != CLR_OK ? status : clr_fail(error, CLR_NOMEM, 0, "out of memory");
+            return status != CLR_OK ? status : clr_no_memory(error);
         }
     }
     if (!names->built)

@@ -285,9 +285,10 @@ CLR_WORD_FUNCTION(var_special)
 CLR_NUMBER_FUNCTION(var_call_il_offset)
 {
     const struct debug_cursor *is = row;
-    int32_t call_return = is->blob.info.format->call_return;
-    return call_return != 0 && is->variable.number == call_return ? is->variable.call_il
-                                                                  : CLR_ABSENT;
+    const struct clr_debug_format *format = is->blob.info.format;
+    return format->call_return != 0 && is->variable.number == format->call_return
+               ? is->variable.call_il
+               : CLR_ABSENT;
 }
 
 static const struct clr_column var_columns[] = {
