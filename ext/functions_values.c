@@ -56,13 +56,15 @@ const struct clr_function clr_value_functions[] = {
         .name = "clr_field",
         .parameters = {{"object", CLR_NUMBER_PARAMETER, false, "The object.", "objects.address"},
                        {"path", CLR_TEXT_PARAMETER, false,
-                        "Names of fields, with elements of arrays: 'Next.Name', 'items[3].Key'.",
+                        "Names of fields, with elements of arrays: 'Next.Name', 'items[3].Key', "
+                        "'[0,-1]'; a base class in front of '::' says whose: 'Zoo.Base::Name'.",
                         NULL}},
         .needs = CLR_PART_INDEX,
         .contract = -1,
         .call = field,
-        .doc =
-            "The value of a field, also of objects that it leads to; of a reference the address.",
+        .doc = "The value of a field, also of objects that it leads to; of a reference the "
+               "address. An "
+               "index out of range is an error.",
         .example = "SELECT clr_field(address, 'Next.Name') FROM objects WHERE type_name = "
                    "'Zoo.Node' LIMIT 3",
     },
