@@ -49,9 +49,10 @@ static const struct clr_column ref_columns[] = {
     [REF_FIELD] =
         CLR_COLUMN("field", CLR_BY_TABLE(CLR_TEXT),
                    "Path of the field, such as Next, Bread.First, [].Value; NULL if it has none."),
-    [REF_ELEMENT] =
-        CLR_COLUMN("element", CLR_BY_TABLE(CLR_INTEGER),
-                   "Number of the array's element, from 0; NULL if the source is no array."),
+    [REF_ELEMENT] = CLR_COLUMN(
+        "element", CLR_BY_TABLE(CLR_INTEGER),
+        "Number of the array's element, from 0 and in the order in memory, as "
+        "elements.row, which has the indices as C# counts them; NULL if the source is no array."),
     [REF_COLUMNS] = CLR_END,
 };
 
