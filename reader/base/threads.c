@@ -13,30 +13,19 @@
  */
 #include "base/threads.h"
 
-#include <limits.h>
 #include <sched.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/alloc.h"
-
 enum { MOST_PATH = 4096, MOST_PROCESSORS = 1 << 16 };
 
 static unsigned affinity(void)
 {
-    for (size_t processors = CPU_SETSIZE; processors <= MOST_PROCESSORS; processors *= 2) {
-        cpu_set_t *set = clr_alloc(1, CPU_ALLOC_SIZE(processors));
-        if (!set)
-            break;
-        bool known = sched_getaffinity(0, CPU_ALLOC_SIZE(processors), set) == 0;
-        int count = known ? CPU_COUNT_S(CPU_ALLOC_SIZE(processors), set) : 0;
-        clr_free(set);
-        if (count > 0)
-            return (unsigned)count;
-    }
-    return 1;
+    cpu_set_t sets[MOST_PROCESSORS / CPU_SETSIZE];
+    int count = sched_getaffinity(0, sizeof sets, sets) == 0 ? CPU_COUNT_S(sizeof sets, sets) : 0;
+    return count > 0 ? (unsigned)count : 1;
 }
 
 /* The first line of a file, without its end. */

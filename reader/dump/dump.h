@@ -101,7 +101,7 @@ enum clr_status clr_dump_has_type(struct clr_dump *dump, struct clr_job *job, ui
                                   bool *has, struct clr_error *error);
 
 /* Reports a slot that holds no object, or bytes of an object that are not saved (VALUE 0): once a
- * slot, however often it is met. Connection's thread. */
+ * slot, however often it is found. Connection's thread. */
 void clr_dump_invalid_ref(struct clr_dump *dump, uint64_t slot, uint64_t value, uint64_t length);
 
 #endif

@@ -51,7 +51,7 @@ static inline bool clr_ref_is_free(const struct clr_ref_map *map, uint32_t numbe
     return map->free_bits && (map->free_bits[number >> 6] >> (number & 63) & 1) != 0;
 }
 
-/* HANDLES may be NULL where they cannot be read (a problem tells of it). */
+/* HANDLES may be NULL where they cannot be read (which is a problem row). */
 enum clr_status clr_ref_map_create(const struct clr_heap *heap, const struct clr_runtime *runtime,
                                    const struct clr_gc *gc, const struct clr_handle *handles,
                                    size_t handle_count, struct clr_problems *problems,
@@ -79,8 +79,8 @@ struct clr_ref_scan {
     struct clr_slot_walk walk;
     uint64_t slot, left;      /* the current run */
     uint64_t data, component; /* of an array: address of element 0, bytes of one */
-    const uint8_t *piece;
-    uint64_t piece_start, piece_size;
+    const uint8_t *view;
+    uint64_t view_start, view_size;
     size_t dependent;
     bool allocator_done;
     bool dead; /* found dead by a background GC that has not swept it: no edges */

@@ -56,6 +56,7 @@ struct clr_roots {
      * those without one last. */
     struct clr_root_object *precise, *conservative;
     size_t precise_count, conservative_count;
+    uint32_t *by_object; /* ids of all rows, by the number of the object, then by slot address */
 };
 
 struct clr_root_sources {

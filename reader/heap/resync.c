@@ -4,7 +4,7 @@
  * From the place where an object was lost the walk looks at every unit. Memory that is no object
  * start can look like one: a field may hold the address of a MethodTable (System.RuntimeType has
  * one), and free space is full of what was there before. What is asked of a candidate, from cheap
- * to dear:
+ * to expensive:
  *
  *   1. its word is a MethodTable, without a bit that only a running GC sets, of a type that can
  *      have instances, and its size fits;
@@ -18,7 +18,7 @@
  *      other soon, so 4 alone does not tell true from false. But a false object covers true ones:
  *      of two chains that meet, the one with more objects on the way is the true one, because each
  *      of its members is a word that had to be a MethodTable. If both have as many, the one whose
- *      type is met more often behind: types stand together. A free block is exempt: what it covers
+ *      type comes more often behind: types stand together. A free block is exempt: what it covers
  *      is dead.
  *
  * All of this reads nothing but the dump, so the answer does not depend on the order of the walk.
@@ -26,20 +26,20 @@
 #include "heap/resync.h"
 
 enum {
-    PIECE = 1 << 20,    /* bytes that are looked at in one go */
-    CHAIN = 3,          /* objects that have to be there */
-    MEET = 64,          /* objects within which two chains meet, or never */
-    NEIGHBOURS = 256,   /* objects whose types decide between two that are alike else */
-    COVERED = 64 << 10, /* bytes of a candidate that are searched for better ones */
-    COMPARED = 64,      /* of those that are compared with it */
-    SLOTS = 64,         /* references of a candidate that are looked at */
+    VIEW_BYTES = 1 << 20, /* bytes that are looked at in one go */
+    CHAIN = 3,            /* objects that have to be there */
+    MEET = 64,            /* objects within which two chains meet, or never */
+    NEIGHBOURS = 256,     /* objects whose types decide between two that are alike else */
+    COVERED = 64 << 10,   /* bytes of a candidate that are searched for better ones */
+    COMPARED = 64,        /* of those that are compared with it */
+    SLOTS = 64,           /* references of a candidate that are looked at */
 };
 
 enum clr_status clr_walker_init(struct clr_walker *walker, struct clr_heap *heap,
                                 struct clr_error *error)
 {
     *walker = (struct clr_walker){.heap = heap};
-    enum clr_status status = clr_shape_table_init(&walker->sure, heap->runtime, error);
+    enum clr_status status = clr_shape_table_init(&walker->certain, heap->runtime, error);
     if (status == CLR_OK)
         status = clr_shape_table_init(&walker->guessed, heap->runtime, error);
     if (status != CLR_OK)
@@ -49,7 +49,7 @@ enum clr_status clr_walker_init(struct clr_walker *walker, struct clr_heap *heap
 
 void clr_walker_deinit(struct clr_walker *walker)
 {
-    clr_shape_table_deinit(&walker->sure);
+    clr_shape_table_deinit(&walker->certain);
     clr_shape_table_deinit(&walker->guessed);
     clr_slot_pool_deinit(&walker->slots);
 }
@@ -68,7 +68,7 @@ bool clr_walker_look(struct clr_walker *walker, uint64_t address, uint64_t need)
     uint64_t got;
     if (address >= walker->from && address < walker->to && need <= walker->to - address)
         return true;
-    const uint8_t *bytes = clr_view(walker->heap->process, address, PIECE, &got);
+    const uint8_t *bytes = clr_view(walker->heap->process, address, VIEW_BYTES, &got);
     if (!bytes || got < need)
         return false;
     walker->bytes = bytes;

@@ -3,12 +3,12 @@
  * objects.
  *
  * Each walker has a table of its own, so that nothing is shared while the heap is walked. A word
- * that is met for the first time is checked by runtime/types; from then on it is a look-up in a
+ * that is seen for the first time is checked by runtime/types; from then on it is a look-up in a
  * hash table of one cache line a type. At the end the tables are put together in the order of the
  * addresses of types: sums, minima and maxima do not depend on who walked what.
  *
  * The list of all types is made here too, and not in runtime/, because types that no table of a
- * module names are met only in the heap: modules' TypeDef maps and instantiations, the types of
+ * module names are seen only in the heap: modules' TypeDef maps and instantiations, the types of
  * objects, and what those lead to (base types, interfaces, elements of arrays, canonical types), so
  * that every column which holds a type joins.
  *
@@ -291,8 +291,7 @@ bool clr_heap_shape_of(const struct clr_heap *heap, uint64_t type, uint32_t *sha
 
 struct type_set {
     struct clr_map seen;
-    uint64_t *items;
-    size_t count, room;
+    CLR_ARRAY(uint64_t) types;
     bool failed;
 };
 
@@ -302,13 +301,8 @@ static bool add_type(void *context, uint64_t type)
     uint64_t known;
     if (type == 0 || clr_map_get(&set->seen, type, &known))
         return true;
-    if (!clr_grow(&set->items, set->count, &set->room, sizeof *set->items) ||
-        !clr_map_put(&set->seen, type, 1)) {
-        set->failed = true;
-        return false;
-    }
-    set->items[set->count++] = type;
-    return true;
+    set->failed |= !clr_map_put(&set->seen, type, 1) || !CLR_ARRAY_ADD(&set->types, type);
+    return !set->failed;
 }
 
 /* What a type's columns name: base type, interfaces, element, the type whose code it shares. */
@@ -351,8 +345,8 @@ static enum clr_status add_all(struct type_set *set, const struct clr_heap *heap
     for (size_t i = 0; heap && i < heap->shape_count; i++)
         if (!add_type(set, heap->shapes[i].type))
             return clr_no_memory(error);
-    for (size_t i = 0; i < set->count; i++)
-        if (!add_related(set, runtime, set->items[i]))
+    for (size_t i = 0; i < set->types.count; i++)
+        if (!add_related(set, runtime, set->types.items[i]))
             return clr_no_memory(error);
     return CLR_OK;
 }
@@ -373,16 +367,17 @@ enum clr_status clr_types_list(const struct clr_heap *heap, struct clr_runtime *
     clr_map_deinit(&set.seen);
     *types = NULL;
     *count = 0;
-    if (status == CLR_OK && !set.items && !(set.items = clr_alloc(1, sizeof *set.items)))
+    if (status == CLR_OK && !set.types.items &&
+        !(set.types.items = clr_alloc(1, sizeof *set.types.items)))
         status = clr_no_memory(error);
     if (status != CLR_OK) {
-        clr_free(set.items);
+        clr_free(set.types.items);
         return status;
     }
-    if (set.count > 1)
-        qsort(set.items, set.count, sizeof *set.items, by_address);
-    *types = set.items;
-    *count = set.count;
+    if (set.types.count > 1)
+        qsort(set.types.items, set.types.count, sizeof *set.types.items, by_address);
+    *types = set.types.items;
+    *count = set.types.count;
     return CLR_OK;
 }
 

@@ -30,6 +30,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/search.h"
 #include "runtime/contracts.h"
 
 #define M(member) offsetof(struct clr_wrappers_layout, member)
@@ -68,6 +69,14 @@ static const struct {
 const char *clr_handle_kind_text(unsigned kind)
 {
     return kind < CLR_HANDLE_KINDS ? kinds[kind].text : NULL;
+}
+
+const struct clr_handle *clr_handle_at(const struct clr_handle *list, size_t count,
+                                       uint64_t address)
+{
+    size_t i;
+    CLR_SEARCH(i, 0, count, list[i].address < address);
+    return i < count && list[i].address == address ? &list[i] : NULL;
 }
 
 bool clr_handle_is_strong(unsigned kind)

@@ -41,6 +41,10 @@ enum clr_status clr_handles_read(const struct clr_runtime *runtime, const struct
                                  struct clr_problems *problems, struct clr_handle **list,
                                  size_t *count, struct clr_error *error);
 
+/* The handle whose slot is at ADDRESS; NULL: none. */
+const struct clr_handle *clr_handle_at(const struct clr_handle *list, size_t count,
+                                       uint64_t address);
+
 /* What a GC follows whatever else is alive: strong, pinned, async pinned, sized ref, and ref
  * counted ones. */
 bool clr_handle_is_strong(unsigned kind);

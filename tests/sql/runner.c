@@ -344,7 +344,7 @@ static void run_query(struct run *run, size_t line, bool plan, bool sort, bool s
         fail(run, line, "fails", sqlite3_errmsg(run->db));
         list_clear(&got);
     } else {
-        if (sort)
+        if (sort && got.count > 1)
             qsort(got.items, got.count, sizeof *got.items, compare_rows);
         same = expected.count == got.count;
         for (size_t i = 0; same && i < got.count; i++)

@@ -1,11 +1,11 @@
 /*
- * Walking one part of the heap: see walk.c for what a part is.
+ * Walking one piece of the heap: see walk.c for what a piece is.
  *
- * Two speeds. The inner loop takes objects of types that were met before, whose headers lie in one
- * piece of saved memory, one after the other; it is instantiated twice, for 8-byte words in this
+ * Two speeds. The inner loop takes objects of types that were seen before, whose headers lie in one
+ * view of saved memory, one after the other; it is instantiated twice, for 8-byte words in this
  * machine's byte order and for the rest. It stops at whatever needs thought, and step decides: the
  * end, the gap of an allocation context, a type that is new, a header at the edge of what is saved,
- * a hole, damage. After the last two the part searches until there is an object or a gap again.
+ * a hole, damage. After the last two the piece searches until there is an object or a gap again.
  *
  * Both work for a limited time in one call, so that the user can interrupt.
  */
@@ -26,10 +26,10 @@ static inline void mark(struct clr_heap *heap, const struct clr_index_range *ran
     entry->half[unit >> 5 & 1] |= (uint32_t)1 << (unit & 31);
 }
 
-/* Walks objects of known types from p->at on, as long as their headers lie in the walker's piece,
+/* Walks objects of known types from p->at on, as long as their headers lie in the walker's view,
  * and none reaches past LIMIT. Stops at the first that needs more thought. */
 static inline __attribute__((always_inline)) void
-run(struct clr_walker *w, struct clr_shape_table *table, struct clr_part_walk *p, uint64_t limit,
+run(struct clr_walker *w, struct clr_shape_table *table, struct clr_piece *p, uint64_t limit,
     const unsigned word, const bool swapped, const uint64_t alignment)
 {
     struct clr_heap *heap = w->heap;
@@ -83,31 +83,30 @@ run(struct clr_walker *w, struct clr_shape_table *table, struct clr_part_walk *p
     p->at = from + o;
 }
 
-static __attribute__((noinline)) void run_native(struct clr_walker *w,
-                                                 struct clr_shape_table *table,
-                                                 struct clr_part_walk *p, uint64_t limit)
+static __attribute__((noinline)) void
+run_native(struct clr_walker *w, struct clr_shape_table *table, struct clr_piece *p, uint64_t limit)
 {
     run(w, table, p, limit, 8, false, 8);
 }
 
 static __attribute__((noinline)) void run_other(struct clr_walker *w, struct clr_shape_table *table,
-                                                struct clr_part_walk *p, uint64_t limit)
+                                                struct clr_piece *p, uint64_t limit)
 {
     run(w, table, p, limit, w->heap->word, w->heap->swapped, w->alignment);
 }
 
-/* --- One part --------------------------------------------------------------------------------- */
+/* --- One piece --------------------------------------------------------------------------------- */
 
-static void lose(struct clr_part_walk *p, bool hole, uint64_t address, uint64_t bytes)
+static void add_unwalked(struct clr_piece *p, bool hole, uint64_t address, uint64_t bytes)
 {
-    struct clr_loss *loss =
-        p->sure || p->synced ? (hole ? &p->hole : &p->bad) : (hole ? &p->lead_hole : &p->lead_bad);
-    if (loss->bytes == 0 && bytes != 0)
-        loss->first = address;
-    loss->bytes += bytes;
+    struct clr_unwalked *all = p->certain || p->synced ? (hole ? &p->hole : &p->bad)
+                                                       : (hole ? &p->first_hole : &p->first_bad);
+    if (all->bytes == 0 && bytes != 0)
+        all->first = address;
+    all->bytes += bytes;
 }
 
-static void synced(struct clr_part_walk *p)
+static void synced(struct clr_piece *p)
 {
     p->searching = p->in_hole = false;
     if (!p->synced) {
@@ -117,24 +116,25 @@ static void synced(struct clr_part_walk *p)
 }
 
 /* Where the objects from p->at on must end: the next gap, or the end of the segment. */
-static uint64_t limit_of(const struct clr_walk *walk, struct clr_part_walk *p)
+static uint64_t limit_of(const struct clr_walk *walk, struct clr_piece *p)
 {
     size_t last = walk->first_gap[p->segment + 1];
-    while (p->gap < last && walk->gaps[p->gap].start < p->at)
+    while (p->gap < last && walk->gaps.items[p->gap].start < p->at)
         p->gap++;
-    return p->gap < last ? walk->gaps[p->gap].start : walk->heap->gc->segments[p->segment].end;
+    return p->gap < last ? walk->gaps.items[p->gap].start
+                         : walk->heap->gc->segments[p->segment].end;
 }
 
 /* Looks on for an object, for a limited number of steps. */
 static enum clr_status search(const struct clr_walk *walk, struct clr_walker *w,
-                              struct clr_part_walk *p, uint64_t *work)
+                              struct clr_piece *p, uint64_t *work)
 {
     const struct clr_heap *heap = walk->heap;
     const uint64_t unit = (uint64_t)1 << heap->unit_shift;
-    /* A part that is taken up inside a gap begins behind it. */
-    if (p->gap < walk->first_gap[p->segment + 1] && walk->gaps[p->gap].start < p->at &&
-        walk->gaps[p->gap].end > p->at) {
-        p->at = walk->gaps[p->gap].end;
+    /* A piece that is taken up inside a gap begins behind it. */
+    if (p->gap < walk->first_gap[p->segment + 1] && walk->gaps.items[p->gap].start < p->at &&
+        walk->gaps.items[p->gap].end > p->at) {
+        p->at = walk->gaps.items[p->gap].end;
         synced(p);
         return CLR_OK;
     }
@@ -143,12 +143,12 @@ static enum clr_status search(const struct clr_walk *walk, struct clr_walker *w,
         --*work;
         if (!clr_walker_look(w, p->at, 1)) {
             uint64_t next;
-            lose(p, p->in_hole, from, p->at - from);
+            add_unwalked(p, p->in_hole, from, p->at - from);
             p->in_hole = true;
             if (!clr_next_saved(heap->process, p->at, &next) || next > stop)
                 next = stop;
             next = clr_round_up(next, unit);
-            lose(p, true, p->at, next - p->at);
+            add_unwalked(p, true, p->at, next - p->at);
             from = p->at = next;
             continue;
         }
@@ -158,13 +158,13 @@ static enum clr_status search(const struct clr_walk *walk, struct clr_walker *w,
         measured = w->measured - measured;
         *work -= measured < *work ? measured : *work;
         if (is_object) {
-            lose(p, p->in_hole, from, p->at - from);
+            add_unwalked(p, p->in_hole, from, p->at - from);
             synced(p);
             return CLR_OK;
         }
         p->at += unit;
     }
-    lose(p, p->in_hole, from, p->at - from);
+    add_unwalked(p, p->in_hole, from, p->at - from);
     if (p->at >= p->end)
         p->done = true; /* and still searching */
     else if (p->at == limit)
@@ -174,12 +174,12 @@ static enum clr_status search(const struct clr_walk *walk, struct clr_walker *w,
 
 /* What the inner loop would not do: the end, gaps, new types, objects at the edge of what is saved,
  * holes, damage. */
-static enum clr_status step(const struct clr_walk *walk, struct clr_walker *w,
-                            struct clr_part_walk *p, uint64_t limit)
+static enum clr_status step(const struct clr_walk *walk, struct clr_walker *w, struct clr_piece *p,
+                            uint64_t limit)
 {
     struct clr_measured object;
     if (p->at == limit && p->gap < walk->first_gap[p->segment + 1]) {
-        const struct clr_gap *gap = &walk->gaps[p->gap++];
+        const struct clr_gap *gap = &walk->gaps.items[p->gap++];
         p->gap_bytes += gap->end - gap->start;
         p->at = gap->end;
         return CLR_OK;
@@ -196,7 +196,7 @@ static enum clr_status step(const struct clr_walk *walk, struct clr_walker *w,
             CLR_TRY(clr_resync_chain(w, p->at, end, &holds));
             if (holds) {
                 while (p->gap < walk->first_gap[p->segment + 1] &&
-                       walk->gaps[p->gap].start < p->at + whole.size)
+                       walk->gaps.items[p->gap].start < p->at + whole.size)
                     p->gap++;
                 return CLR_OK;
             }
@@ -216,7 +216,7 @@ static enum clr_status step(const struct clr_walk *walk, struct clr_walker *w,
     case CLR_MEASURED_UNSAVED:
         p->searching = p->in_hole = true;
         if (clr_walker_look(w, p->at, 1)) { /* the header reaches into the hole */
-            lose(p, true, p->at, walk->heap->word);
+            add_unwalked(p, true, p->at, walk->heap->word);
             p->at += walk->heap->word;
         }
         break;
@@ -230,16 +230,16 @@ static enum clr_status step(const struct clr_walk *walk, struct clr_walker *w,
             behind = limit;
         if (behind > p->end)
             behind = p->end;
-        lose(p, false, p->at, behind - p->at);
+        add_unwalked(p, false, p->at, behind - p->at);
         p->at = behind;
         break;
     }
     return CLR_OK;
 }
 
-/* Walks a part for a limited time. */
-enum clr_status clr_part_advance(const struct clr_walk *walk, struct clr_walker *w,
-                                 struct clr_part_walk *p, struct clr_shape_table *table)
+/* Walks a piece for a limited time. */
+enum clr_status clr_piece_advance(const struct clr_walk *walk, struct clr_walker *w,
+                                  struct clr_piece *p, struct clr_shape_table *table)
 {
     const struct clr_heap *heap = walk->heap;
     const struct clr_shape *free_shape = clr_shape_table_find(table, heap->runtime->free_type);
