@@ -36,7 +36,7 @@ static enum clr_status field(struct clr_call *call, struct clr_error *error)
     else if (status == CLR_OK && value.is_reference && place.element != CLR_ELEMENT_STRING)
         clr_result_u64(call->context, value.target);
     else if (status == CLR_OK)
-        clr_result_value(call->context, &value);
+        clr_result_value(call->context, call->dump, "field_values", place.address, &value);
     call->has_text = value.kind == CLR_VALUE_STRUCT;
     clr_value_deinit(&value);
     return status;

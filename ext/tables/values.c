@@ -134,7 +134,9 @@ static enum clr_status value_column(struct clr_cursor *base, int column, sqlite3
     case VALUE_DECLARING_TYPE: clr_result_u64(context, leaf->declaring); break;
     case VALUE_FIELD_TYPE: clr_result_static(context, leaf->type_name); break;
     case VALUE_KIND: clr_result_static(context, clr_element_text(leaf->place.element)); break;
-    case VALUE_VALUE: clr_result_value(context, &cursor->value); break;
+    case VALUE_VALUE:
+        clr_result_value(context, base->dump, "field_values", leaf->place.address, &cursor->value);
+        break;
     case VALUE_TARGET:
         if (cursor->value.is_reference)
             clr_result_u64(context, cursor->value.target);
@@ -314,7 +316,7 @@ static enum clr_status result_place(struct element_cursor *cursor, const struct 
                                     struct clr_error *error)
 {
     if (value->kind != CLR_VALUE_STRUCT) {
-        clr_result_value(context, value);
+        clr_result_value(context, cursor->base.dump, "elements", place->address, value);
         return CLR_OK;
     }
     clr_text_clear(&cursor->text);
