@@ -284,6 +284,7 @@ static enum clr_status filter(struct clr_vtab *vtab, struct clr_cursor *cursor, 
     }
     struct clr_query query = {.path = plan & PLAN_PATH,
                               .descending = plan & PLAN_DESCENDING,
+                              .is_constant = plan & PLAN_CONSTANT,
                               .low = INT64_MIN,
                               .high = INT64_MAX};
     bool none;

@@ -19,10 +19,11 @@ enum clr_plan_bits {
     PLAN_DESCENDING = 0x100,
     PLAN_LOW = 0x200, /* a low bound is given */
     PLAN_HIGH = 0x400,
-    PLAN_DUMP = 0x800,     /* the path of the dump is given */
-    PLAN_MISSING = 0x1000, /* something required is missing: xFilter says so */
-    PLAN_NO_DUMP = 0x2000, /* the path of the dump is */
-    PLAN_KEY = 0x10000,    /* << k: an operand of the path's EQ key k is given */
+    PLAN_DUMP = 0x800,      /* the path of the dump is given */
+    PLAN_MISSING = 0x1000,  /* something required is missing: xFilter says so */
+    PLAN_NO_DUMP = 0x2000,  /* the path of the dump is */
+    PLAN_CONSTANT = 0x4000, /* the operand of EQ key 0 is a number in the query */
+    PLAN_KEY = 0x10000,     /* << k: an operand of the path's EQ key k is given */
 };
 enum { NO_COLUMN = -1, DUMP_COLUMN = -2 };
 

@@ -81,6 +81,15 @@ static enum clr_status take_arguments(const struct clr_function *function, struc
     return CLR_OK;
 }
 
+static void give_text(const struct clr_call *call)
+{
+    if (call->dump)
+        clr_result_long_text(call->context, call->dump, "strings", (uint64_t)call->number[0],
+                             &call->text);
+    else
+        clr_result_copy(call->context, call->text.data ? call->text.data : "", call->text.length);
+}
+
 static enum clr_status run(const struct clr_function *function, struct clr_call *call,
                            const struct clr_open_dump *open, struct clr_error *error)
 {
@@ -106,7 +115,7 @@ static enum clr_status run(const struct clr_function *function, struct clr_call 
     if (status == CLR_OK && call->text.failed)
         status = no_memory(error);
     if (status == CLR_OK && call->has_text)
-        clr_result_copy(call->context, call->text.data ? call->text.data : "", call->text.length);
+        give_text(call);
     clr_text_deinit(&call->text);
     return status;
 }

@@ -52,7 +52,7 @@ static void write_step(struct clr_dump *dump, const struct step *step, struct cl
     struct clr_text element = {0};
     const char *field = step->field;
     if (step->ref.kind == CLR_REF_ELEMENT) {
-        clr_text_format(&element, "[%llu]%s", (unsigned long long)step->ref.element, field + 2);
+        clr_ref_write_element(dump, &step->ref, field, &element);
         field = element.data ? element.data : "";
     }
     clr_path_text_step(dump, step->ref.kind, field, step->type, text);

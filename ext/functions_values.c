@@ -36,7 +36,7 @@ static enum clr_status field(struct clr_call *call, struct clr_error *error)
     else if (status == CLR_OK && value.is_reference && place.element != CLR_ELEMENT_STRING)
         clr_result_u64(call->context, value.target);
     else if (status == CLR_OK)
-        clr_result_value(call->context, &value);
+        clr_result_value(call->context, call->dump, "field_values", place.address, &value);
     call->has_text = value.kind == CLR_VALUE_STRUCT;
     clr_value_deinit(&value);
     return status;
@@ -56,13 +56,15 @@ const struct clr_function clr_value_functions[] = {
         .name = "clr_field",
         .parameters = {{"object", CLR_NUMBER_PARAMETER, false, "The object.", "objects.address"},
                        {"path", CLR_TEXT_PARAMETER, false,
-                        "Names of fields, with elements of arrays: 'Next.Name', 'items[3].Key'.",
+                        "Names of fields, with elements of arrays: 'Next.Name', 'items[3].Key', "
+                        "'[0,-1]'; a base class in front of '::' says whose: 'Zoo.Base::Name'.",
                         NULL}},
         .needs = CLR_PART_INDEX,
         .contract = -1,
         .call = field,
-        .doc =
-            "The value of a field, also of objects that it leads to; of a reference the address.",
+        .doc = "The value of a field, also of objects that it leads to; of a reference the "
+               "address. An "
+               "index out of range is an error.",
         .example = "SELECT clr_field(address, 'Next.Name') FROM objects WHERE type_name = "
                    "'Zoo.Node' LIMIT 3",
     },

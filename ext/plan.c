@@ -123,6 +123,19 @@ static double rows_of(const struct clr_path *path, const struct clr_dump *dump)
     return path->per_object != 0 ? path->per_object * clr_estimate_objects(dump) : path->rows;
 }
 
+/* Whether the operand is a number that stands in the query; SQLite shows 0x12 as a text. */
+static bool is_number(sqlite3_index_info *info, int constraint)
+{
+    sqlite3_value *value = NULL;
+    uint64_t number;
+    if (sqlite3_vtab_rhs_value(info, constraint, &value) != SQLITE_OK || !value)
+        return false;
+    if (sqlite3_value_type(value) == SQLITE_INTEGER)
+        return true;
+    const char *text = (const char *)sqlite3_value_text(value);
+    return text && clr_read_hex(text, &number);
+}
+
 static bool use(sqlite3_index_info *info, int constraint, int *count, bool omit)
 {
     if (constraint < 0)
@@ -215,6 +228,8 @@ int clr_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
         } else if (use(info, find_constraint(vtab, info, column, EQUAL), &count,
                        table->columns[column].flags & CLR_ARG)) {
             plan |= PLAN_KEY << k;
+            if (k == 0 && is_number(info, find_constraint(vtab, info, column, EQUAL)))
+                plan |= PLAN_CONSTANT;
             may_scan |= vtab->scan >= 0 && clr_is_text_key(table, column);
         }
     }

@@ -116,14 +116,25 @@ bool clr_read_whole(sqlite3_value *value, int64_t *number)
     }
 }
 
-void clr_result_value(sqlite3_context *context, const struct clr_value *value)
+void clr_result_long_text(sqlite3_context *context, struct clr_dump *dump, const char *table,
+                          uint64_t address, const struct clr_text *text)
+{
+    int most = sqlite3_limit(sqlite3_context_db_handle(context), SQLITE_LIMIT_LENGTH, -1);
+    if (text->length <= (size_t)most)
+        clr_result_copy(context, text->data ? text->data : "", text->length);
+    else
+        clr_problem_once(dump->problems, CLR_WARNING, table, false, address, text->length,
+                         "the text at 0x%llx is NULL: it has %zu bytes, and SQLite takes %d",
+                         (unsigned long long)address, text->length, most);
+}
+
+void clr_result_value(sqlite3_context *context, struct clr_dump *dump, const char *table,
+                      uint64_t address, const struct clr_value *value)
 {
     switch (value->kind) {
     case CLR_VALUE_INTEGER: sqlite3_result_int64(context, value->integer); break;
     case CLR_VALUE_REAL: sqlite3_result_double(context, value->real); break;
-    case CLR_VALUE_TEXT:
-        clr_result_copy(context, value->text.data ? value->text.data : "", value->text.length);
-        break;
+    case CLR_VALUE_TEXT: clr_result_long_text(context, dump, table, address, &value->text); break;
     case CLR_VALUE_NONE:
     case CLR_VALUE_STRUCT: break;
     }

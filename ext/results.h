@@ -28,8 +28,13 @@ enum clr_status clr_result_name_field(struct clr_dump *dump, const char *table,
                                       enum clr_managed_class class, unsigned field, uint64_t object,
                                       sqlite3_context *context, struct clr_error *error);
 
-/* A value of the program; NULL for references and structs. */
-void clr_result_value(sqlite3_context *context, const struct clr_value *value);
+/* Text of the program, which lies at ADDRESS. One with more bytes than SQLite takes gives NULL and a
+ * problem of TABLE; a query would fail otherwise, at a row that it does not name. */
+void clr_result_long_text(sqlite3_context *context, struct clr_dump *dump, const char *table,
+                          uint64_t address, const struct clr_text *text);
+/* A value of the program, which lies at ADDRESS; NULL for references and structs. */
+void clr_result_value(sqlite3_context *context, struct clr_dump *dump, const char *table,
+                      uint64_t address, const struct clr_value *value);
 
 /* About how many objects the dump has, for clr_path.per_object; DUMP is NULL in an eponymous table. It
  * rests on what is known when a dump is open, never on what a walk finds, or the plan of a query would change

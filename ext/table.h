@@ -289,6 +289,7 @@ struct clr_path {
 struct clr_query { /* what start() gets; the driver has checked and converted it */
     int path;
     bool descending;
+    bool is_constant; /* the operand of the first key stands in the query as a number */
     sqlite3_value *equal[CLR_PATH_KEYS]; /* EQ operands by key number; NULL: not given (optional
                                             argument) */
     int64_t number[CLR_PATH_KEYS];       /* of an INTEGER column: the operand as a number */

@@ -33,6 +33,7 @@
     T(statics)            \
     T(field_values)       \
     T(elements)           \
+    T(collections)        \
     T(delegates)          \
     T(exceptions)         \
     T(exception_frames)   \

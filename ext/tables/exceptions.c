@@ -94,8 +94,13 @@ static enum clr_status result_message(struct clr_dump *dump, const struct clr_ex
         return CLR_OK;
     if (clr_object_type(dump->runtime, exception->message, &type) &&
         type == dump->runtime->string_type &&
-        (clr_object_string_text(dump->runtime, exception->message, &text) || text.failed))
-        return clr_result_text(context, &text, error);
+        (clr_object_string_text(dump->runtime, exception->message, &text) || text.failed)) {
+        if (text.failed)
+            return clr_result_text(context, &text, error);
+        clr_result_long_text(context, dump, "exceptions", exception->message, &text);
+        clr_text_deinit(&text);
+        return CLR_OK;
+    }
     clr_text_deinit(&text);
     clr_problem_once(dump->problems, CLR_WARNING, "exceptions", false, exception->object, 0,
                      "the message of the exception at 0x%llx is not saved, or no string",

@@ -577,8 +577,7 @@ static enum clr_status string_column(struct clr_cursor *base, int column, sqlite
             return clr_fail(error, CLR_NOMEM, address, "out of memory for the string 0x%llx",
                             (unsigned long long)address);
         if (known)
-            clr_result_copy(context, cursor->text.data ? cursor->text.data : "",
-                            cursor->text.length);
+            clr_result_long_text(context, dump, "strings", address, &cursor->text);
         break;
     case STRING_LENGTH:
         known = clr_object_string(dump->runtime, address, &length, &characters);

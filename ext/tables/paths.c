@@ -143,7 +143,7 @@ static enum clr_status start_paths(struct clr_cursor *base, const struct clr_que
     return CLR_OK;
 }
 
-/* 'Next', '[3].Value': like refs.field, with the element's number in it. */
+/* 'Next', '[3].Value': like refs.field, with the element's indices in it. */
 static enum clr_status result_field(struct path_cursor *cursor, sqlite3_context *context,
                                     struct clr_error *error)
 {
@@ -155,7 +155,7 @@ static enum clr_status result_field(struct path_cursor *cursor, sqlite3_context 
     CLR_TRY(clr_ref_field(cursor->base.dump, &ref, &text, error));
     clr_text_clear(&cursor->text);
     if (ref.kind == CLR_REF_ELEMENT)
-        clr_text_format(&cursor->text, "[%llu]%s", (unsigned long long)ref.element, text + 2);
+        clr_ref_write_element(cursor->base.dump, &ref, text, &cursor->text);
     else
         clr_text_put(&cursor->text, text ? text : clr_ref_kind_text(ref.kind));
     if (cursor->text.failed)

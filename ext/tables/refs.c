@@ -140,7 +140,8 @@ static const struct clr_column columns[] = {
     CLR_COLUMN("field", CLR_VALUE_BY(CLR_TEXT, ref_field),
                "Path of the field, such as Next, Bread.First, [].Value; NULL if it has none."),
     CLR_COLUMN("element", CLR_NUMBER_BY(ref_element),
-               "Number of the array's element, from 0; NULL if the source is no array."),
+               "Number of the array's element, from 0 and in the order in memory, as elements.row, "
+               "which has the indices as C# counts them; NULL if the source is no array."),
     CLR_END,
 };
 

@@ -317,7 +317,7 @@ CLR_VALUE_FUNCTION(static_value)
     CLR_TRY(clr_value_read(walk->dump, &place, value, error));
     if (value->lost)
         report_unknown(walk->dump, member, value->lost);
-    clr_result_value(context, value);
+    clr_result_value(context, walk->dump, "statics", place.address, value);
     return CLR_OK;
 }
 

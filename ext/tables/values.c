@@ -9,6 +9,7 @@
 #include "inspect/elements.h"
 #include "inspect/leaves.h"
 #include "results.h"
+#include "runtime/object.h"
 
 /* --- field_values ------------------------------------------------------------------------------
  */
@@ -93,17 +94,23 @@ static void finish_values(struct clr_cursor *base)
     clr_value_deinit(&cursor->value);
 }
 
+static void report_lost(struct clr_dump *dump, const char *table, uint64_t object,
+                        const struct clr_place *place, const struct clr_value *value)
+{
+    if (value->lost)
+        clr_problem_once(dump->problems, CLR_WARNING, table, false, place->address, 0,
+                         "object 0x%llx: the value at 0x%llx is not known: %s",
+                         (unsigned long long)object, (unsigned long long)place->address,
+                         value->lost);
+}
+
 /* Reads a place, and reports once what is not known. */
 static enum clr_status read_value(struct clr_dump *dump, const char *table, uint64_t object,
                                   const struct clr_place *place, struct clr_value *value,
                                   struct clr_error *error)
 {
     CLR_TRY(clr_value_read(dump, place, value, error));
-    if (value->lost)
-        clr_problem_once(dump->problems, CLR_WARNING, table, false, place->address, 0,
-                         "object 0x%llx: the value at 0x%llx is not known: %s",
-                         (unsigned long long)object, (unsigned long long)place->address,
-                         value->lost);
+    report_lost(dump, table, object, place, value);
     return CLR_OK;
 }
 
@@ -127,7 +134,9 @@ static enum clr_status value_column(struct clr_cursor *base, int column, sqlite3
     case VALUE_DECLARING_TYPE: clr_result_u64(context, leaf->declaring); break;
     case VALUE_FIELD_TYPE: clr_result_static(context, leaf->type_name); break;
     case VALUE_KIND: clr_result_static(context, clr_element_text(leaf->place.element)); break;
-    case VALUE_VALUE: clr_result_value(context, &cursor->value); break;
+    case VALUE_VALUE:
+        clr_result_value(context, base->dump, "field_values", leaf->place.address, &cursor->value);
+        break;
     case VALUE_TARGET:
         if (cursor->value.is_reference)
             clr_result_u64(context, cursor->value.target);
@@ -163,6 +172,7 @@ const struct clr_table clr_table_field_values = {
 
 enum element_column {
     ELEMENT_OBJECT,
+    ELEMENT_ROW,
     ELEMENT_POSITION,
     ELEMENT_INDICES,
     ELEMENT_KEY,
@@ -176,11 +186,18 @@ enum element_column {
 
 static const struct clr_column element_columns[] = {
     [ELEMENT_OBJECT] = CLR_COLUMN("object", CLR_BY_TABLE(CLR_INTEGER),
-                                  "An array or one of .NET's collections; another is an error.",
+                                  "An array or one of .NET's collections, as in collections. "
+                                  "Another is an error where the query names it by number; in a "
+                                  "join it has no rows, and its type is a row of problems.",
                                   .flags = CLR_KEY | CLR_REQUIRED, .refers_to = "objects.address"),
-    [ELEMENT_POSITION] = CLR_COLUMN(
-        "position", CLR_BY_TABLE(CLR_INTEGER),
-        "Number of the element, from 0, in the order of the collection.", .flags = CLR_KEY),
+    [ELEMENT_ROW] = CLR_COLUMN("row", CLR_BY_TABLE(CLR_INTEGER),
+                               "Number of the element, from 0, as it is stored.", .flags = CLR_KEY),
+    [ELEMENT_POSITION] = CLR_COLUMN("position", CLR_BY_TABLE(CLR_INTEGER),
+                                    "The same, where the collection has an order; NULL where it "
+                                    "has none, such as in a Hashtable, "
+                                    "a ConcurrentBag or a frozen set. Dictionary and HashSet: the "
+                                    "order of insertion, as long as "
+                                    "nothing was removed."),
     [ELEMENT_INDICES] = CLR_COLUMN(
         "indices", CLR_BY_TABLE(CLR_TEXT),
         "Of an array: its indices with the lower bounds, such as 3 or 0,-1; NULL for collections."),
@@ -202,7 +219,13 @@ static const struct clr_column element_columns[] = {
     [ELEMENT_COLUMNS] = CLR_END,
 };
 
-enum { ELEMENTS_BY_POSITION, ELEMENTS_BY_RANGE, ELEMENTS_BY_OBJECT };
+enum {
+    ELEMENTS_BY_ROW,
+    ELEMENTS_BY_ROWS,
+    ELEMENTS_BY_POSITION,
+    ELEMENTS_BY_POSITIONS,
+    ELEMENTS_BY_OBJECT
+};
 
 struct element_cursor {
     struct clr_cursor base;
@@ -225,6 +248,28 @@ static enum clr_status next_element(struct clr_cursor *base, struct clr_error *e
     return CLR_OK;
 }
 
+/* Starts. What is no collection, or has a layout that is not known, must not end a join: it is a
+ * problem of its type, unless the query names it itself. */
+static enum clr_status open_elements(struct clr_dump *dump, struct clr_job *job, uint64_t object,
+                                     bool is_constant, struct clr_elements *elements, bool *found,
+                                     struct clr_error *error)
+{
+    struct clr_error own = {0};
+    uint64_t type = 0;
+    enum clr_status status = clr_elements_start(elements, dump, job, object, found, &own);
+    if (status == CLR_OK)
+        return CLR_OK;
+    if (is_constant || (status != CLR_MISUSE && status != CLR_UNSUPPORTED))
+        return clr_fail(error, status, own.address, "%s", own.text);
+    *found = false;
+    clr_elements_finish(elements);
+    clr_object_type(dump->runtime, object, &type);
+    clr_problem_of(dump->problems, CLR_WARNING, "elements", type, false, object, 0,
+                   "no elements of any %.120s are given. The first one: %s",
+                   clr_type_name(dump->runtime, type), own.text);
+    return CLR_OK;
+}
+
 static enum clr_status start_elements(struct clr_cursor *base, const struct clr_query *query,
                                       struct clr_error *error)
 {
@@ -233,14 +278,19 @@ static enum clr_status start_elements(struct clr_cursor *base, const struct clr_
     clr_elements_finish(&cursor->elements);
     cursor->object = (uint64_t)clr_equal_int(query, 0);
     cursor->last = INT64_MAX;
-    CLR_TRY(clr_elements_start(&cursor->elements, base->dump, base->job, cursor->object, &found,
-                               error));
+    CLR_TRY(open_elements(base->dump, base->job, cursor->object, query->is_constant,
+                          &cursor->elements, &found, error));
     base->eof = !found;
     if (!found)
         return CLR_OK;
     if (query->path == ELEMENTS_BY_OBJECT)
         return next_element(base, error);
-    bool one = query->path == ELEMENTS_BY_POSITION;
+    bool by_row = query->path == ELEMENTS_BY_ROW || query->path == ELEMENTS_BY_ROWS;
+    if (!by_row && cursor->elements.unordered) {
+        base->eof = true; /* no position */
+        return CLR_OK;
+    }
+    bool one = query->path == ELEMENTS_BY_POSITION || query->path == ELEMENTS_BY_ROW;
     int64_t first = one ? clr_equal_int(query, 1) : query->low;
     cursor->last = one ? first : query->high;
     if (first > 0)
@@ -266,7 +316,7 @@ static enum clr_status result_place(struct element_cursor *cursor, const struct 
                                     struct clr_error *error)
 {
     if (value->kind != CLR_VALUE_STRUCT) {
-        clr_result_value(context, value);
+        clr_result_value(context, cursor->base.dump, "elements", place->address, value);
         return CLR_OK;
     }
     clr_text_clear(&cursor->text);
@@ -290,13 +340,17 @@ static enum clr_status element_column(struct clr_cursor *base, int column, sqlit
         cursor->key_is_read = true;
     }
     if (of_value && !cursor->value_is_read) {
-        CLR_TRY(read_value(base->dump, "elements", cursor->object, &item->value, &cursor->value,
-                           error));
+        CLR_TRY(clr_elements_value(&cursor->elements, item, &cursor->value, error));
+        report_lost(base->dump, "elements", cursor->object, &item->value, &cursor->value);
         cursor->value_is_read = true;
     }
     switch (column) {
     case ELEMENT_OBJECT: clr_result_u64(context, cursor->object); break;
-    case ELEMENT_POSITION: sqlite3_result_int64(context, item->position); break;
+    case ELEMENT_ROW: sqlite3_result_int64(context, item->position); break;
+    case ELEMENT_POSITION:
+        if (!cursor->elements.unordered)
+            sqlite3_result_int64(context, item->position);
+        break;
     case ELEMENT_INDICES:
         if (cursor->elements.collection || cursor->elements.within != cursor->object)
             break;
@@ -324,13 +378,20 @@ static enum clr_status element_column(struct clr_cursor *base, int column, sqlit
 }
 
 static const struct clr_path element_paths[] = {
+    [ELEMENTS_BY_ROW] = {.key = {{ELEMENT_OBJECT, CLR_EQ}, {ELEMENT_ROW, CLR_EQ}},
+                         .order = ELEMENT_ROW,
+                         .unique = true,
+                         .rows = 1},
+    [ELEMENTS_BY_ROWS] = {.key = {{ELEMENT_OBJECT, CLR_EQ}, {ELEMENT_ROW, CLR_RANGE}},
+                          .order = ELEMENT_ROW,
+                          .rows = 5},
     [ELEMENTS_BY_POSITION] = {.key = {{ELEMENT_OBJECT, CLR_EQ}, {ELEMENT_POSITION, CLR_EQ}},
                               .order = ELEMENT_POSITION,
                               .unique = true,
                               .rows = 1},
-    [ELEMENTS_BY_RANGE] = {.key = {{ELEMENT_OBJECT, CLR_EQ}, {ELEMENT_POSITION, CLR_RANGE}},
-                           .order = ELEMENT_POSITION,
-                           .rows = 5},
+    [ELEMENTS_BY_POSITIONS] = {.key = {{ELEMENT_OBJECT, CLR_EQ}, {ELEMENT_POSITION, CLR_RANGE}},
+                               .order = ELEMENT_POSITION,
+                               .rows = 5},
     [ELEMENTS_BY_OBJECT] = {.key = {{ELEMENT_OBJECT, CLR_EQ}},
                             .order = ELEMENT_POSITION,
                             .rows = 20},
@@ -339,7 +400,8 @@ static const struct clr_path element_paths[] = {
 
 const struct clr_table clr_table_elements = {
     .name = "elements",
-    .doc = "The elements of one array or collection; dictionaries with their keys.",
+    .doc = "The elements of one array or collection; dictionaries with their keys. What is served, "
+           "with how many: collections.",
     .example = "SELECT position, key, target FROM elements WHERE object = (SELECT max(address) "
                "FROM objects WHERE type_name = "
                "'System.Collections.Generic.Dictionary<System.String, Zoo.Node>') LIMIT 5",

@@ -31,8 +31,14 @@ enum clr_collection_layout {
                                 tail] */
     CLR_COLLECTION_TWO_STACKS, /* a stack, then another from its bottom: own [items rest] node [next
                                   value] */
-    CLR_COLLECTION_INNER,      /* another collection, or array: own [items] */
-    CLR_COLLECTION_EMPTY,      /* always */
+    CLR_COLLECTION_GROUPS,     /* a ring of groupings, by its last one: own [items] node [next key];
+                                  a value is the grouping */
+    CLR_COLLECTION_BITS,  /* an array of bits, the lowest of each number first: own [items count] */
+    CLR_COLLECTION_INNER, /* another collection, or array: own [items then]; THEN is one more */
+    CLR_COLLECTION_SLICE, /* a part of another: own [items head count] */
+    CLR_COLLECTION_VIEW,  /* of a sorted set, between bounds: own [items comparer low high
+                                  has_low has_high] */
+    CLR_COLLECTION_EMPTY, /* always */
 };
 
 enum clr_collection_field {
@@ -50,8 +56,17 @@ enum clr_collection_field {
     CLR_FIELD_REST,
     CLR_FIELD_FROZEN,
     CLR_FIELD_HANDLE,
+    CLR_FIELD_THEN,
+    CLR_FIELD_COMPARER,
+    CLR_FIELD_LOW,
+    CLR_FIELD_HIGH,
+    CLR_FIELD_HAS_LOW,
+    CLR_FIELD_HAS_HIGH,
     CLR_COLLECTION_FIELDS
 };
+
+/* Collections of the keys or the values of another. */
+enum clr_collection_side { CLR_SIDE_BOTH, CLR_SIDE_KEYS, CLR_SIDE_VALUES };
 
 /* Names of fields as in struct clr_managed_row. */
 struct clr_collection {
@@ -61,7 +76,14 @@ struct clr_collection {
     const char *node[CLR_COLLECTION_FIELDS];
     const char *inner[CLR_COLLECTION_FIELDS];
     const char *rest[CLR_COLLECTION_FIELDS];
-    const char *pair[CLR_COLLECTION_FIELDS]; /* the value is a struct with a key and a value */
+    const char *pair[CLR_COLLECTION_FIELDS]; /* the value is a struct with a key and a value, */
+    bool boxed;                              /* or an object with them */
+    bool joined;    /* the value is a list of strings, which are one text with commas */
+    bool unordered; /* the elements are in no order that means anything */
+    bool masked;    /* QUEUES: head and tail are places in the array, and not numbers ever rising */
+    bool overridden; /* classes of its own module that derive from it have another storage: they are
+                        collections only if they are rows themselves */
+    enum clr_collection_side side;
     bool sentinel; /* a node whose LEFT (of a chain: NEXT) is null is empty */
     bool derived;  /* the fields are those of derived classes, all of the library itself */
     bool inside;   /* a piece of another collection, and none by itself */

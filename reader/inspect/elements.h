@@ -21,8 +21,10 @@ struct clr_array_view {
 };
 
 struct clr_item {
-    int64_t position; /* from 0 */
+    int64_t position; /* from 0; where elements->unordered it is only a number */
     bool has_key;
+    bool is_bit; /* the value is the bit BIT of the byte at its place */
+    uint8_t bit;
     struct clr_place key, value;
 };
 
@@ -45,9 +47,13 @@ struct clr_elements {
     uint64_t within; /* the collection that holds the elements: the object, or one in it */
     const struct clr_collection *collection; /* NULL: an array */
     const struct clr_managed *own;           /* its fields */
-    const char *const *pair;                 /* names of a pair's fields; NULL: values are none */
+    const struct clr_collection *pair;       /* whose values are pairs; NULL: they are none */
+    enum clr_collection_side side;
+    bool unordered, joined;
+    uint64_t then;       /* the collection that follows this one; 0: none */
+    uint64_t skip, most; /* elements that a slice leaves out before, and has at most */
     struct clr_array_view array, keys;
-    uint64_t at, end; /* the next element of ARRAY, and where to stop */
+    uint64_t begin, at, end; /* of ARRAY: the first element, the next one, and where to stop */
     uint64_t head, mask;
     uint64_t node, first_node;
     struct clr_node_fields nodes, inner, rests, pairs;
@@ -71,6 +77,18 @@ enum clr_status clr_elements_start(struct clr_elements *elements, struct clr_dum
 /* *FOUND is false at the end. Damage ends the elements with a problem of area elements. */
 enum clr_status clr_elements_next(struct clr_elements *elements, struct clr_item *element,
                                   bool *found, struct clr_error *error);
+/* The value of an element. */
+enum clr_status clr_elements_value(struct clr_elements *elements, const struct clr_item *item,
+                                   struct clr_value *value, struct clr_error *error);
+/* How many there are, of elements that were just started: call only finish then. */
+enum clr_status clr_elements_count(struct clr_elements *elements, uint64_t *count,
+                                   struct clr_error *error);
+/* Elements that the array beneath has room for; false for arrays themselves, and where no array
+ * grows with the number of elements. */
+bool clr_elements_capacity(const struct clr_elements *elements, uint64_t *capacity);
+/* What the class of OBJECT is: 'List', 'Dictionary+KeyCollection', 'array'; NULL if no collection. */
+enum clr_status clr_collection_kind(struct clr_dump *dump, uint64_t object, const char **kind,
+                                    struct clr_error *error);
 /* Goes to element POSITION of an array, past its end too; false for collections. */
 bool clr_elements_seek(struct clr_elements *elements, uint64_t position);
 void clr_elements_finish(struct clr_elements *elements);

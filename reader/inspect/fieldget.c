@@ -3,7 +3,9 @@
  * index in brackets an element of an array or inline array. A reference is followed when the path
  * goes on behind it.
  *
- * A name may have dots and brackets of its own between '<' and '>': '<Name>k__BackingField'.
+ * A name may have dots and brackets of its own between '<' and '>': '<Name>k__BackingField'. Of fields
+ * with one name it is that of the most derived class, as in C#; 'Namespace.Base::name' is that of the
+ * base class named, whose type arguments may be left out.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -56,9 +58,10 @@ static enum clr_status enter_place(struct spot *spot, struct clr_error *error)
     return CLR_OK;
 }
 
-static size_t name_length(const char *name)
+/* Up to the next dot or bracket; with a class in front of '::' behind its own. */
+static size_t name_length(const char *name, size_t class)
 {
-    size_t length = 0;
+    size_t length = class;
     unsigned nested = 0;
     for (; name[length]; length++) {
         char c = name[length];
@@ -68,6 +71,38 @@ static size_t name_length(const char *name)
         nested -= c == '>' && nested > 0;
     }
     return length;
+}
+
+/* Bytes of 'Namespace.Base::' at the start of the name; 0: there is no class. Names of types may have
+ * anything between '<' and '>', and brackets behind it. */
+static size_t class_length(const char *name)
+{
+    unsigned nested = 0;
+    for (size_t i = 0; name[i]; i++) {
+        nested += name[i] == '<';
+        nested -= name[i] == '>' && nested > 0;
+        if (nested == 0 && name[i] == '[')
+            return 0;
+        if (nested == 0 && name[i] == ':' && name[i + 1] == ':')
+            return i + 2;
+    }
+    return 0;
+}
+
+/* The layout of the class NAME, of LENGTH bytes: LAYOUT's or a base type's; NULL. */
+static enum clr_status find_class(struct clr_dump *dump, const struct clr_layout *layout,
+                                  const char *name, size_t length, const struct clr_layout **class,
+                                  struct clr_error *error)
+{
+    *class = NULL;
+    for (; layout && !*class; layout = layout->parent) {
+        const char *full = clr_type_name(dump->runtime, layout->type.address), *bare;
+        CLR_TRY(clr_layout_bare_name(dump, (struct clr_layout *)layout, &bare, error));
+        if ((strncmp(full, name, length) == 0 && full[length] == 0) ||
+            (strncmp(bare, name, length) == 0 && bare[length] == 0))
+            *class = layout;
+    }
+    return CLR_OK;
 }
 
 /* The field NAME; else the one that a compiler made of it: <Name>k__BackingField, <local>5__2. */
@@ -87,8 +122,19 @@ static const struct clr_member *find(const struct clr_layout *layout, const char
 
 static enum clr_status take_name(struct spot *spot, const char **at, struct clr_error *error)
 {
-    size_t length = name_length(*at);
-    const struct clr_member *member = find(spot->layout, *at, length);
+    const struct clr_layout *layout = spot->layout;
+    size_t class = class_length(*at), length = name_length(*at, class) - class;
+    if (class > 0) {
+        CLR_TRY(find_class(spot->dump, layout, *at, class - 2, &layout, error));
+        if (!layout)
+            return clr_fail(error, CLR_NOT_FOUND, spot->object,
+                            "clr_field: %.150s has no base class '%.*s' (path '%.100s'); the table "
+                            "supertypes lists what it has",
+                            clr_type_name(spot->dump->runtime, spot->layout->type.address),
+                            class > 100 ? 100 : (int)class - 2, *at, spot->path);
+        *at += class;
+    }
+    const struct clr_member *member = find(layout, *at, length);
     if (!member)
         return clr_fail(error, CLR_NOT_FOUND, spot->object,
                         "clr_field: %.150s has no field '%.*s' (path '%.100s'); the table fields "
@@ -123,6 +169,40 @@ static enum clr_status read_indices(const struct spot *spot, const char **at,
     return CLR_OK;
 }
 
+static enum clr_status fail_dimensions(const struct spot *spot, uint32_t count, uint32_t rank,
+                                       struct clr_error *error)
+{
+    return clr_fail(error, CLR_MISUSE, spot->object,
+                    "clr_field: the path '%.100s' has %u of the array's %u dimensions in brackets",
+                    spot->path, count, rank);
+}
+
+/* Says where the array begins and ends. */
+static enum clr_status fail_range(const struct spot *spot, const struct clr_array_view *array,
+                                  struct clr_error *error)
+{
+    struct clr_text first = {0}, last = {0};
+    if (array->count > 0) {
+        clr_array_indices(spot->dump, array, 0, &first);
+        clr_array_indices(spot->dump, array, array->count - 1, &last);
+    }
+    enum clr_status status =
+        array->count == 0 || first.failed || last.failed
+            ? clr_fail(
+                  error, CLR_MISUSE, spot->object,
+                  "clr_field: the path '%.100s' has an index out of range: the array at 0x%llx "
+                  "has %llu elements",
+                  spot->path, (unsigned long long)array->address, (unsigned long long)array->count)
+            : clr_fail(
+                  error, CLR_MISUSE, spot->object,
+                  "clr_field: the path '%.100s' has an index out of range: the array at 0x%llx "
+                  "goes from [%.60s] to [%.60s]",
+                  spot->path, (unsigned long long)array->address, first.data, last.data);
+    clr_text_deinit(&first);
+    clr_text_deinit(&last);
+    return status;
+}
+
 static enum clr_status take_index(struct spot *spot, const char **at, struct clr_error *error)
 {
     struct clr_array_view array;
@@ -131,9 +211,11 @@ static enum clr_status take_index(struct spot *spot, const char **at, struct clr
     uint32_t count, size;
     CLR_TRY(read_indices(spot, at, indices, &count, error));
     if (spot->object != 0 && clr_array_open(spot->dump, spot->object, &array)) {
-        spot->lost = !clr_array_find(spot->dump, &array, indices, count, &i);
-        if (!spot->lost)
-            spot->place = clr_array_place(&array, i);
+        if (count != (array.rank ? array.rank : 1))
+            return fail_dimensions(spot, count, array.rank ? array.rank : 1, error);
+        if (!clr_array_find(spot->dump, &array, indices, count, &i))
+            return fail_range(spot, &array, error);
+        spot->place = clr_array_place(&array, i);
         return CLR_OK;
     }
     if (!spot->layout->is_inline_array)
@@ -144,10 +226,15 @@ static enum clr_status take_index(struct spot *spot, const char **at, struct clr
     const struct clr_member *member = &spot->layout->members[0];
     CLR_TRY(clr_member_type(spot->dump, member, &type, &size, error));
     CLR_TRY(clr_member_place(spot->dump, member, spot->base, &spot->place, error));
-    spot->lost = count != 1 || size == 0 || indices[0] < 0 ||
-                 (uint64_t)indices[0] >= spot->layout->size / size;
-    if (!spot->lost)
-        spot->place.address += (uint64_t)indices[0] * size;
+    if (count != 1)
+        return fail_dimensions(spot, count, 1, error);
+    uint64_t length = size ? spot->layout->size / size : 0;
+    if (indices[0] < 0 || (uint64_t)indices[0] >= length)
+        return clr_fail(error, CLR_MISUSE, spot->object,
+                        "clr_field: the path '%.100s' has an index out of range: there are %llu "
+                        "elements, from 0",
+                        spot->path, (unsigned long long)length);
+    spot->place.address += (uint64_t)indices[0] * size;
     return CLR_OK;
 }
 

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "inspect/elements.h"
 #include "inspect/fieldtype.h"
 #include "runtime/ecma.h"
 
@@ -213,6 +214,19 @@ enum clr_status clr_ref_field(struct clr_dump *dump, const struct clr_ref *ref, 
     clr_heap_shapes(dump->heap, &shapes);
     return path_of(dump, shapes[ref->shape].type, ref->within, ref->kind == CLR_REF_ELEMENT, text,
                    error);
+}
+
+void clr_ref_write_element(struct clr_dump *dump, const struct clr_ref *ref, const char *field,
+                           struct clr_text *text)
+{
+    struct clr_array_view array;
+    clr_text_char(text, '[');
+    if (clr_array_open(dump, ref->source, &array))
+        clr_array_indices(dump, &array, ref->element, text);
+    else
+        clr_text_format(text, "%llu", (unsigned long long)ref->element);
+    clr_text_char(text, ']');
+    clr_text_put(text, field + 2);
 }
 
 enum clr_status clr_type_field_path(struct clr_dump *dump, uint64_t type, uint64_t offset,

@@ -20,6 +20,10 @@
 enum clr_status clr_ref_field(struct clr_dump *dump, const struct clr_ref *ref, const char **text,
                               struct clr_error *error);
 
+/* Appends '[3].Value', '[0,-1]': FIELD, which clr_ref_field gave for an element, with its indices. */
+void clr_ref_write_element(struct clr_dump *dump, const struct clr_ref *ref, const char *field,
+                           struct clr_text *text);
+
 /* The path of the reference at OFFSET (after the MethodTable word; from the start of a struct) of an
  * instance of TYPE. */
 enum clr_status clr_type_field_path(struct clr_dump *dump, uint64_t type, uint64_t offset,

@@ -62,6 +62,21 @@ enum clr_status clr_nodes_start(struct clr_elements *e, struct clr_error *error)
 typedef enum clr_status clr_nodes_next(struct clr_elements *e, struct clr_item *item, bool *found,
                                        struct clr_error *error);
 clr_nodes_next clr_chain_next, clr_tree_next, clr_hashed_next, clr_buckets_next, clr_rings_next,
-    clr_two_stacks_next;
+    clr_two_stacks_next, clr_groups_next;
+
+/* --- bounds.c ----------------------------------------------------------------------------------
+ */
+
+/* A view of a sorted set is the part of that set which lies between two bounds. */
+struct clr_bounds {
+    bool has_low, has_high;
+    struct clr_place low, high;
+    uint64_t comparer; /* the object */
+};
+enum clr_status clr_bounds_read(struct clr_elements *e, struct clr_bounds *bounds,
+                                struct clr_error *error);
+/* Sets e->skip and e->most for the tree that e is about to go through. */
+enum clr_status clr_bounds_apply(struct clr_elements *e, const struct clr_bounds *bounds,
+                                 struct clr_error *error);
 
 #endif

@@ -93,6 +93,19 @@ static bool is_of_kind(const struct clr_member *member, uint8_t kind)
     }
 }
 
+/* 'tree@': F#'s compiler adds the number of the line of source to the names of some fields. */
+static const struct clr_member *find_member(const struct clr_layout *layout, const char *name,
+                                            size_t length)
+{
+    if (length == 0 || name[length - 1] != '@')
+        return clr_layout_find(layout, name, length);
+    for (; layout; layout = layout->parent)
+        for (size_t i = 0; i < layout->instance_count; i++)
+            if (strncmp(layout->members[i].name, name, length) == 0)
+                return &layout->members[i];
+    return NULL;
+}
+
 /* One path, of LENGTH bytes: from struct to struct. */
 static enum clr_status find_path(struct clr_dump *dump, const struct clr_layout *layout,
                                  const char *path, size_t length, struct clr_managed_field *field,
@@ -103,7 +116,7 @@ static enum clr_status find_path(struct clr_dump *dump, const struct clr_layout 
     for (;;) {
         const char *dot = memchr(path, '.', (size_t)(end - path));
         const struct clr_member *member =
-            clr_layout_find(layout, path, (size_t)((dot ? dot : end) - path));
+            find_member(layout, path, (size_t)((dot ? dot : end) - path));
         struct clr_layout *next = NULL;
         uint64_t type = 0;
         if (!member || !member->field.has_offset)
@@ -168,10 +181,10 @@ static enum clr_status find_all(struct clr_dump *dump, struct clr_layout *layout
     for (unsigned i = 0; i < count; i++) {
         if (!names[i])
             continue;
-        CLR_TRY(find_field(dump, class, names[i], kinds ? kinds[i] : CLR_MANAGED_ANY,
-                           &managed->fields[i], error));
-        if (!managed->fields[i].member && managed->missing == count &&
-            !(kinds && kinds[i] & CLR_MANAGED_OPTIONAL))
+        bool optional = *names[i] == '?' || (kinds && kinds[i] & CLR_MANAGED_OPTIONAL);
+        CLR_TRY(find_field(dump, class, names[i] + (*names[i] == '?'),
+                           kinds ? kinds[i] : CLR_MANAGED_ANY, &managed->fields[i], error));
+        if (!managed->fields[i].member && managed->missing == count && !optional)
             managed->missing = i;
     }
     managed->next = layout->managed;

@@ -75,7 +75,8 @@ struct clr_managed_row {
     const char *module; /* its assembly's name; NULL: any */
     const char *name;   /* of the class, bare */
     /* 'b|a': the field b, or a where there is no b (releases differ). 'a.b': the field b of the
-     * struct in the field a. NULL: no field. */
+     * struct in the field a. 'a@': the first field whose name begins so. '?a': it may be missing.
+     * NULL: no field. */
     const char *names[CLR_MANAGED_FIELDS];
     uint8_t kinds[CLR_MANAGED_FIELDS]; /* enum clr_managed_kind */
 };

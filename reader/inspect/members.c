@@ -14,6 +14,7 @@ void clr_elements_damaged(struct clr_elements *e, uint64_t address, const char *
                 "collection 0x%llx: %s at 0x%llx; the rest of its elements is left out",
                 (unsigned long long)e->object, what, (unsigned long long)address);
     e->done = true;
+    e->then = 0;
 }
 
 bool clr_elements_visit(struct clr_elements *e, uint64_t node)
@@ -29,10 +30,12 @@ bool clr_elements_visit(struct clr_elements *e, uint64_t node)
 
 /* By role: what else a field of that name might be is another layout. */
 static const uint8_t kinds[CLR_COLLECTION_FIELDS] = {
-    [CLR_FIELD_ITEMS] = CLR_MANAGED_REFERENCE, [CLR_FIELD_COUNT] = CLR_MANAGED_32BIT,
-    [CLR_FIELD_HEAD] = CLR_MANAGED_32BIT,      [CLR_FIELD_TAIL] = CLR_MANAGED_32BIT,
-    [CLR_FIELD_KEYS] = CLR_MANAGED_REFERENCE,  [CLR_FIELD_FROZEN] = CLR_MANAGED_8BIT,
-    [CLR_FIELD_HANDLE] = CLR_MANAGED_WORD,
+    [CLR_FIELD_ITEMS] = CLR_MANAGED_REFERENCE,    [CLR_FIELD_COUNT] = CLR_MANAGED_32BIT,
+    [CLR_FIELD_HEAD] = CLR_MANAGED_32BIT,         [CLR_FIELD_TAIL] = CLR_MANAGED_32BIT,
+    [CLR_FIELD_KEYS] = CLR_MANAGED_REFERENCE,     [CLR_FIELD_FROZEN] = CLR_MANAGED_8BIT,
+    [CLR_FIELD_HANDLE] = CLR_MANAGED_WORD,        [CLR_FIELD_THEN] = CLR_MANAGED_REFERENCE,
+    [CLR_FIELD_HAS_LOW] = CLR_MANAGED_8BIT,       [CLR_FIELD_HAS_HIGH] = CLR_MANAGED_8BIT,
+    [CLR_FIELD_COMPARER] = CLR_MANAGED_REFERENCE,
 };
 
 enum clr_status clr_elements_bind(const struct clr_elements *e, struct clr_layout *layout,
@@ -93,7 +96,9 @@ uint64_t clr_elements_word(const struct clr_elements *e, const struct clr_manage
                            enum clr_collection_field field, uint64_t base)
 {
     uint64_t word;
-    return clr_read_word(e->dump->runtime->process, base + managed->fields[field].offset, &word)
+    return clr_elements_has(managed, field) &&
+                   clr_read_word(e->dump->runtime->process, base + managed->fields[field].offset,
+                                 &word)
                ? word
                : 0;
 }
@@ -107,15 +112,36 @@ uint32_t clr_elements_number(const struct clr_elements *e, const struct clr_mana
                : 0;
 }
 
+/* The object that the value refers to is the pair: *BASE and *TYPE are its; 0: null. */
+static enum clr_status find_boxed(struct clr_elements *e, const struct clr_item *item,
+                                  uint64_t *base, uint64_t *type)
+{
+    uint64_t object;
+    uint32_t number;
+    *type = 0;
+    if (!clr_element_is_reference(item->value.element) ||
+        !clr_read_word(e->dump->runtime->process, item->value.address, &object) || object == 0)
+        return CLR_OK;
+    *base = clr_elements_base(e, object);
+    if (!clr_number(e->dump->heap, object, &number) ||
+        !clr_object_type(e->dump->runtime, object, type))
+        clr_elements_damaged(e, object, "there is no entry");
+    return CLR_OK;
+}
+
 enum clr_status clr_elements_split(struct clr_elements *e, struct clr_item *item,
                                    struct clr_error *error)
 {
     const struct clr_managed_field *fields;
-    uint64_t base = item->value.address;
+    uint64_t base = item->value.address, type = item->value.type;
     bool is;
-    if (!e->pair || item->value.type == 0)
+    if (!e->pair)
         return CLR_OK;
-    CLR_TRY(clr_elements_bind_type(e, item->value.type, e->pair, &e->pairs, &is, error));
+    if (e->pair->boxed)
+        CLR_TRY(find_boxed(e, item, &base, &type));
+    if (type == 0)
+        return CLR_OK;
+    CLR_TRY(clr_elements_bind_type(e, type, e->pair->pair, &e->pairs, &is, error));
     if (!is)
         return CLR_OK;
     fields = e->pairs.managed->fields;

@@ -7,7 +7,10 @@
  *   ConcurrentQueue    a segment holds [Head, Tail) modulo its power-of-two length; when it is
  *                      frozen for enqueues, twice the length has been added to Tail
  *   ConcurrentBag      each thread's queue holds [_headIndex, _tailIndex) modulo its length
+ *   SingleProducer…    the same with places in the array, one of which stays free
  *   Immutable…         an empty tree or stack is one node without a left one (without a tail)
+ *   Lookup             knows its last grouping, whose _next is the first; what holds a grouping is
+ *                      the _next of the one before
  */
 #include "inspect/internal.h"
 
@@ -162,6 +165,8 @@ static enum clr_status open_ring(struct clr_elements *e, struct clr_error *error
     if (frozen)
         tail = (uint32_t)(tail - 2 * e->array.count);
     e->end = (uint32_t)(tail - e->head);
+    if (e->collection->masked) /* an array's length is a power of two */
+        e->end &= e->array.count - 1;
     if (e->end > e->array.count) {
         clr_elements_damaged(e, node, "a segment claims more elements than its array has");
         e->end = 0;
@@ -186,6 +191,28 @@ enum clr_status clr_rings_next(struct clr_elements *e, struct clr_item *item, bo
         clr_elements_bind_type(e, item->value.type, e->collection->inner, &e->inner, found, error));
     return *found ? clr_elements_item(e, e->inner.managed, item->value.address, item, error)
                   : CLR_OK;
+}
+
+enum clr_status clr_groups_next(struct clr_elements *e, struct clr_item *item, bool *found,
+                                struct clr_error *error)
+{
+    uint64_t before = e->node, base;
+    if (before == 0 || e->done)
+        return CLR_OK;
+    CLR_TRY(clr_elements_enter(e, before, e->collection->node, &e->nodes, found, error));
+    if (!*found)
+        return CLR_OK;
+    base = clr_elements_base(e, before);
+    CLR_TRY(clr_managed_place(e->dump, &e->nodes.managed->fields[CLR_FIELD_NEXT], base,
+                              &item->value, error));
+    uint64_t node = clr_elements_word(e, e->nodes.managed, CLR_FIELD_NEXT, base);
+    CLR_TRY(clr_elements_enter(e, node, e->collection->node, &e->nodes, found, error));
+    if (!*found)
+        return CLR_OK;
+    item->has_key = true;
+    e->node = node == e->first_node ? 0 : node;
+    return clr_managed_place(e->dump, &e->nodes.managed->fields[CLR_FIELD_KEY],
+                             clr_elements_base(e, node), &item->key, error);
 }
 
 /* The nodes of a chain, to be given from its end. */

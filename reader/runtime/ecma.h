@@ -18,8 +18,8 @@
 #include "runtime/metadata.h"
 
 enum {
-    CLR_ECMA_DEPTH = 16,       /* levels: nested types, arguments of arguments, arrays of arrays */
-    CLR_ECMA_TEXT = 64 * 1024, /* bytes, with what the text held before */
+    CLR_ECMA_DEPTH = 64, /* levels: nested types, arguments of arguments, arrays of arrays */
+    CLR_ECMA_TEXT = 1024 * 1024, /* bytes, with what the text held before */
 };
 
 /* CorElementType (ECMA-335 II.23.1.16), and what the runtime adds. */

@@ -14,8 +14,9 @@
  *     FNPTR                                 'delegate*<arguments, result>' from the NumArgs + 1
  *                                           handles at RetAndArgTypes, the result first
  *
- * A name that cannot be made is replaced by 'module!0x02000123' or, without module or token,
- * '<unknown 0x…>', which then is the type's name wherever it occurs, and a problem says why.
+ * A name that cannot be made is replaced by 'module!0x02000123', of an instantiation with its handle,
+ * 'module!0x02000123<0x7f…>', so that no two of them are one name; or, without module or token, by
+ * '<unknown 0x…>'. This then is the type's name wherever it occurs, and a problem says why.
  *
  * A name must not depend on which others were asked for before. So how many levels a name has is
  * kept with it, and a type with more than CLR_ECMA_DEPTH levels is replaced always, be its parts
@@ -341,6 +342,8 @@ static void write_replacement(struct work *work)
         const char *module = work->module->name;
         clr_text_utf8(&work->text, (const uint8_t *)module, strnlen(module, MODULE_NAME_MAX));
         clr_text_format(&work->text, "!0x%08" PRIx32, work->token);
+        if (work->type.is_generic && !work->type.is_generic_definition)
+            clr_text_format(&work->text, "<0x%" PRIx64 ">", work->handle);
     } else {
         clr_text_format(&work->text, "<unknown 0x%" PRIx64 ">", work->handle);
     }

@@ -61,7 +61,7 @@ bool clr_type_valid(const struct clr_runtime *runtime, uint64_t address);
 bool clr_type_read(const struct clr_runtime *runtime, uint64_t address, struct clr_type *type);
 
 /* The type's name as C# writes it, with namespace: 'System.Collections.Generic.Dictionary<System.
- * String, Zoo.Node>+Entry[]'. Never NULL: 'module!0x02000123' or '<unknown 0x…>' where metadata is
+ * String, Zoo.Node>+Entry[]'. Never NULL: 'module!0x02000123', 'module!0x02000123<0x7f…>' or '<unknown 0x…>' where metadata is
  * missing, with a problem of area types. Lives with the runtime, terminated, valid UTF-8. */
 const char *clr_type_name(struct clr_runtime *runtime, uint64_t address);
 /* Whether NAME only says that memory ran out: ask again later, and do not keep it. */

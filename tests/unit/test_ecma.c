@@ -150,18 +150,20 @@ END_TEST
 
 START_TEST(circles_end)
 {
-    for (unsigned i = 0; i < 40; i++)
+    enum { LAST = CLR_ECMA_DEPTH + 14 };
+    for (unsigned i = 0; i < LAST + 10; i++)
         type_def("", "N");
     METADATA_ROW(b, CLR_NESTEDCLASS, 1, 1);
     METADATA_ROW(b, CLR_NESTEDCLASS, 2, 3);
     METADATA_ROW(b, CLR_NESTEDCLASS, 3, 2);
-    for (uint32_t i = 4; i < 30; i++)
+    for (uint32_t i = 4; i < LAST; i++)
         METADATA_ROW(b, CLR_NESTEDCLASS, i, i + 1);
     open_blob();
-    for (uint32_t rid = 1; rid <= 30 - CLR_ECMA_DEPTH; rid++)
+    for (uint32_t rid = 1; rid <= LAST - CLR_ECMA_DEPTH; rid++)
         ck_assert_ptr_null(open_name(rid));
-    ck_assert_str_eq(open_name(31 - CLR_ECMA_DEPTH), "N+N+N+N+N+N+N+N+N+N+N+N+N+N+N+N");
-    ck_assert_str_eq(open_name(30), "N");
+    ck_assert_uint_eq(strlen(open_name(LAST + 1 - CLR_ECMA_DEPTH)), 2 * CLR_ECMA_DEPTH - 1);
+    ck_assert_str_eq(open_name(LAST - 2), "N+N+N");
+    ck_assert_str_eq(open_name(LAST), "N");
 }
 END_TEST
 
@@ -372,14 +374,14 @@ START_TEST(depth_and_length_are_bounded)
     ck_assert(!clr_ecma_signature_type(&context, &bytes, &text));
 
     /* Zoo.Gen`2 with thousands of strings: longer than may be */
-    static uint8_t wide[0x3000];
+    static uint8_t wide[0x13000];
     memset(wide, 0x0e, sizeof wide);
-    memcpy(wide, (const uint8_t[]){0x15, 0x12, 0x08, 0xaf, 0xf0}, 5);
+    memcpy(wide, (const uint8_t[]){0x15, 0x12, 0x08, 0xc0, 0x01, 0x20, 0x00}, 7);
     bytes = clr_bytes(wide, sizeof wide);
     clr_text_clear(&text);
     ck_assert(!clr_ecma_signature_type(&context, &bytes, &text));
     ck_assert_uint_eq(text.length, 0);
-    wide[3] = 0x8f; /* a third of them */
+    memcpy(wide + 3, (const uint8_t[]){0x8f, 0xf0, 0x0e, 0x0e}, 4); /* a few of them */
     bytes = clr_bytes(wide, sizeof wide);
     ck_assert(clr_ecma_signature_type(&context, &bytes, &text));
     ck_assert_uint_eq(text.length, strlen("Zoo.Gen<>") + 0xff0 * strlen("System.String, ") - 2);

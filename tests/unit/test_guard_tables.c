@@ -418,6 +418,22 @@ END_TEST
 
 /* SQLite tells rows of the terms of an OR apart by their keys, or, where there is none, as in
  * dump_info, by their rowids: those of two dumps differ, although the dumps are the same. */
+/* A string of 100,000 characters where SQLite takes no text of more than 60,000 bytes. */
+START_TEST(a_string_that_sqlite_does_not_take)
+{
+    ask_attach(db, CLRDB_DUMPS "/ws11.core", "dump", NULL);
+    ask_is(db, "SELECT count(*) - count(value), max(length(value)) > 60000 FROM strings", "0|1\n");
+    sqlite3_limit(db, SQLITE_LIMIT_LENGTH, 60000);
+    ask_is(db, "SELECT count(*) - count(value), max(length) FROM strings WHERE value IS NULL OR 1",
+           "1|100000\n");
+    ask_is(db, "SELECT clr_string(object) IS NULL FROM strings WHERE length > 60000", "1\n");
+    ask_is(db,
+           "SELECT count(*), sum(area = 'strings'), sum(count), min(length) FROM problems "
+           "WHERE message LIKE '% and SQLite takes 60000'",
+           "1|1|1|100000\n");
+}
+END_TEST
+
 START_TEST(rowids_of_two_dumps)
 {
     char copy[] = "/tmp/clrdb-guard-XXXXXX";
@@ -507,6 +523,7 @@ int main(void)
     tcase_add_test(test, a_context_that_was_let_go);
     tcase_add_test(test, a_path_of_more_than_a_thousand_steps);
     tcase_add_test(test, the_bounds_of_a_stack);
+    tcase_add_test(test, a_string_that_sqlite_does_not_take);
     tcase_add_test(test, rowids_of_two_dumps);
     tcase_add_test(test, mapped_files_that_overlap);
     suite_add_tcase(suite, test);

@@ -143,6 +143,14 @@ static bool starts(const char *text, const char *with)
     return strncmp(text, with, strlen(with)) == 0;
 }
 
+/* Whether the name is MODULE_AND_TOKEN and the handle: no two instantiations have one replacement. */
+static bool is_instantiation(uint64_t handle, const char *module_and_token)
+{
+    char text[100];
+    snprintf(text, sizeof text, "%s<0x%llx>", module_and_token, (unsigned long long)handle);
+    return strcmp(name(handle), text) == 0;
+}
+
 static const char *space(uint64_t handle)
 {
     return clr_type_namespace(t.runtime, handle);
@@ -265,8 +273,8 @@ START_TEST(replacements)
     ck_assert_uint_eq(problems("not saved or damaged"), 1);
     snprintf(expected, sizeof expected, "Zoo.Gen<%s>", unknown);
     ck_assert_str_eq(name(argument), expected);
-    ck_assert_str_eq(name(few), "Zoo!0x02000004"); /* one argument for two parameters */
-    ck_assert_str_eq(name(missing), "Zoo!0x02000003");
+    ck_assert(is_instantiation(few, "Zoo!0x02000004")); /* one argument for two parameters */
+    ck_assert(is_instantiation(missing, "Zoo!0x02000003"));
     ck_assert_str_eq(space(missing), "Zoo");
     ck_assert_uint_eq(problems("arguments of its instantiation"), 2);
 
@@ -323,10 +331,10 @@ START_TEST(depth)
         else if (i % 2)
             ck_assert(starts(name(chain[i]), "<unknown 0x"));
         else
-            ck_assert_str_eq(name(chain[i]), "Zoo!0x02000003");
+            ck_assert(is_instantiation(chain[i], "Zoo!0x02000003"));
     }
     ck_assert_str_eq(name(chain[3]), "Zoo.Gen<Zoo.Node[]>[]");
-    ck_assert_uint_eq(problems("nested deeper than 16 levels"), CHAIN - CLR_ECMA_DEPTH);
+    ck_assert_uint_eq(problems("nested deeper than 64 levels"), CHAIN - CLR_ECMA_DEPTH);
     fake_close(&t);
     destroy();
 }
@@ -351,9 +359,9 @@ START_TEST(circles)
     const uint64_t all[] = {around, self, pair[0], pair[1], pointer};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         const char *text = name(all[_i ? sizeof all / sizeof *all - 1 - i : i]);
-        ck_assert(starts(text, "<unknown 0x") || strcmp(text, "Zoo!0x02000003") == 0);
+        ck_assert(starts(text, "<unknown 0x") || starts(text, "Zoo!0x02000003<0x"));
     }
-    ck_assert_str_eq(name(twin), "Zoo!0x02000005");
+    ck_assert(is_instantiation(twin, "Zoo!0x02000005"));
     ck_assert_uint_eq(problems("nested deeper"), 6);
     fake_close(&t);
     destroy();
@@ -363,22 +371,23 @@ END_TEST
 START_TEST(length)
 {
     create(NULL);
-    enum { COUNT = 10000 };
+    enum { COUNT = 65000 };
     uint64_t objects[3] = {f->known.object, f->known.object, f->known.object};
     uint64_t wide = function(0, f->known.object, objects, 3);
     uint64_t long_list = fake_memory(f, 128 + (COUNT + 2) * (uint64_t)f->word);
     fake_set(f, long_list, "TypeDesc", "TypeAndFlags", CLR_ELEMENT_FNPTR);
     fake_set(f, long_list, "FnPtrTypeDesc", "NumArgs", COUNT);
     uint64_t list = long_list + fake_offset(f, "FnPtrTypeDesc", "RetAndArgTypes");
+    uint64_t objects_array = array(f->known.object);
     for (uint32_t i = 0; i <= COUNT; i++)
-        fake_put_word(f, list + (uint64_t)i * f->word, f->known.object);
+        fake_put_word(f, list + (uint64_t)i * f->word, objects_array);
     uint64_t endless = desc(CLR_ELEMENT_FNPTR, 0);
     fake_set(f, endless & ~(uint64_t)DESC, "FnPtrTypeDesc", "NumArgs", UINT32_MAX);
     fake_open(f, &t);
     ck_assert_str_eq(name(wide), "delegate*<System.Object, System.Object, System.Object, "
                                  "System.Object>");
     ck_assert(starts(name(long_list | DESC), "<unknown 0x"));
-    ck_assert_uint_eq(problems("longer than 65536 bytes"), 1);
+    ck_assert_uint_eq(problems("longer than 1048576 bytes"), 1);
     ck_assert(starts(name(endless), "<unknown 0x"));
     ck_assert_uint_eq(problems("not saved or damaged"), 1);
     fake_close(&t);
