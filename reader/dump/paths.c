@@ -182,6 +182,13 @@ static bool is_static_array(const struct clr_roots *roots, uint32_t number)
     return low < roots->static_array_count && roots->static_arrays[low] == number;
 }
 
+static bool is_dead(const struct clr_ref_map *map, uint32_t number)
+{
+    struct clr_object object;
+    return map->has_unswept && clr_object_read(map->heap, number, &object) &&
+           clr_ref_is_dead(map, &object);
+}
+
 /* Puts the sources of all edges to the object at HEAD at the end of the queue. */
 static enum clr_status expand(struct clr_path_search *search, struct clr_job *job,
                               struct clr_error *error)
@@ -197,7 +204,8 @@ static enum clr_status expand(struct clr_path_search *search, struct clr_job *jo
             CLR_TRY(clr_job_poll(job, "searching for roots", search->head, search->tail, error));
         if (clr_reach_distance(&dump->reach, ref.source_number) == CLR_UNREACHED ||
             clr_reach_second(&dump->reach, ref.source_number) != search->second ||
-            (in_object && is_static_array(dump->roots, ref.source_number)))
+            (in_object && is_static_array(dump->roots, ref.source_number)) ||
+            is_dead(dump->refs, ref.source_number))
             continue;
         if (ref.kind == CLR_REF_DEPENDENT)
             edge = clr_units(dump->heap) + clr_dependent_index(dump->refs, &ref);

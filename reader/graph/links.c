@@ -81,7 +81,7 @@ static enum clr_status count_part(void *context, unsigned worker, size_t part,
     struct build *b = context;
     struct sweep s = {
         .build = b, .counts = &b->counts[part * b->blocks], .invalid = &b->invalid[part]};
-    const struct clr_sweeper sweeper = {every_object, count_slot, no_slot, count_missing};
+    const struct clr_sweeper sweeper = {every_object, count_slot, no_slot, count_missing, false};
     (void)worker;
     clr_sweep(b->map, b->firsts[part], b->firsts[part + 1], &s, sweeper);
     if (s.overflows)
@@ -119,7 +119,7 @@ static enum clr_status collect_part(void *context, unsigned worker, size_t part,
     struct build *b = context;
     struct sweep s = {
         .build = b, .places = &b->places[part * b->blocks], .counts = &b->counts[part * b->blocks]};
-    const struct clr_sweeper sweeper = {every_object, collect_slot, no_slot, NULL};
+    const struct clr_sweeper sweeper = {every_object, collect_slot, no_slot, NULL, false};
     (void)worker;
     clr_sweep(b->map, b->firsts[part], b->firsts[part + 1], &s, sweeper);
     for (size_t block = 0; block < b->blocks; block++)
@@ -225,10 +225,6 @@ static enum clr_status add_extras(struct clr_links *links, struct clr_error *err
 {
     const struct clr_ref_map *map = links->map;
     const struct clr_heap *heap = map->heap;
-    struct clr_object_scan scan;
-    struct clr_object object;
-    struct clr_ref ref;
-    bool allocated = false;
     links->dependents = clr_alloc(map->dependent_count, sizeof *links->dependents);
     if (!links->dependents)
         return clr_no_memory(error);
@@ -244,14 +240,8 @@ static enum clr_status add_extras(struct clr_links *links, struct clr_error *err
         if (map->allocator[i] != 0 && !is_allocator(links, map->allocator[i] - 1))
             links->allocators[links->allocator_count++] = map->allocator[i] - 1;
     for (size_t i = 0; i < heap->shape_count; i++)
-        if (map->allocator[i] != 0 && map->has_unswept)
-            allocated = true; /* some may be dead: they have to be looked at */
-        else if (map->allocator[i] != 0)
+        if (map->allocator[i] != 0)
             links->ref_count += heap->shapes[i].object_count;
-    clr_object_scan_start(&scan, heap, 0, allocated ? heap->count : 0, false);
-    while (clr_object_scan_next(&scan, &object))
-        links->ref_count +=
-            map->allocator[object.shape] != 0 && clr_ref_allocator(map, object.number, &ref);
     return CLR_OK;
 }
 
