@@ -36,10 +36,11 @@ enum method_column {
 static const struct clr_column method_columns[] = {
     [METHOD_ADDRESS] = CLR_COLUMN("address", CLR_BY_TABLE(CLR_INTEGER),
                                   "Address of the MethodDesc.", .flags = CLR_KEY),
-    [METHOD_TYPE] =
-        CLR_COLUMN("type", CLR_BY_TABLE(CLR_INTEGER),
-                   "The type that declares it; of a generic type the one whose code is shared.",
-                   .refers_to = "types.address"),
+    [METHOD_TYPE] = CLR_COLUMN(
+        "type", CLR_BY_TABLE(CLR_INTEGER),
+        "The type that declares it; of a generic type the one whose code is shared. NULL "
+        "for methods that were made at run time, which no type declares.",
+        .refers_to = "types.address"),
     [METHOD_NAME] =
         CLR_COLUMN("name", CLR_BY_TABLE(CLR_TEXT), "Bare name, without type and signature."),
     [METHOD_SIGNATURE] = CLR_COLUMN("signature", CLR_BY_TABLE(CLR_TEXT),
@@ -198,6 +199,7 @@ static enum clr_status method_index(struct clr_dump *dump, struct clr_job *job,
         enum clr_status status =
             clr_job_poll(job, "listing methods", i, cache->method_count, error);
         if (status == CLR_OK && clr_method_read(dump->runtime, cache->methods[i], &method) &&
+            (by_module || method.kind != CLR_METHOD_DYNAMIC) &&
             !clr_lookup_add(index, by_module ? method.module : method.type, (uint32_t)i))
             status = no_memory(error);
         if (status != CLR_OK) {
@@ -274,7 +276,10 @@ static enum clr_status method_column(struct clr_cursor *base, int column, sqlite
     struct clr_text text = {0};
     switch (column) {
     case METHOD_ADDRESS: clr_result_u64(context, method->address); break;
-    case METHOD_TYPE: clr_result_u64(context, method->type); break;
+    case METHOD_TYPE:
+        if (method->kind != CLR_METHOD_DYNAMIC)
+            clr_result_u64(context, method->type);
+        break;
     case METHOD_NAME:
         clr_method_name(runtime, method, &text);
         return clr_result_text(context, &text, error);
