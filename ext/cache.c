@@ -126,34 +126,13 @@ bool clr_type_known(struct clr_dump *dump, uint64_t address, struct clr_type *ty
     return true;
 }
 
-/* Whether the words of a MethodTable at ADDRESS are saved and the class that they lead to is not.
- */
-static bool lacks_class(const struct clr_runtime *runtime, uint64_t address)
-{
-    const struct clr_types_layout *layout = &runtime->types;
-    uint64_t word, parent, back;
-    if (address == 0 || (address & runtime->alignment_mask) ||
-        !clr_field_word(runtime, address, layout->mt_parent, &parent) ||
-        !clr_field_word(runtime, address, layout->mt_class, &word))
-        return false;
-    if ((word & 1) && !clr_field_word(runtime, word - 1, layout->mt_class, &word))
-        return true;
-    return !(word & 1) && word != 0 && !clr_field_word(runtime, word, layout->class_mt, &back);
-}
-
 enum clr_status clr_type_listed(struct clr_dump *dump, struct clr_job *job, uint64_t address,
                                 bool *listed, struct clr_error *error)
 {
     const uint64_t *types;
     size_t low = 0, high;
     *listed = false;
-    if (!lacks_class(dump->runtime, address))
-        return CLR_OK;
-    bool walked;
-    CLR_TRY(clr_try_need(dump, CLR_PART_INDEX, job, &walked, error));
-    if (!walked)
-        return CLR_OK;
-    CLR_TRY(clr_heap_types(dump->heap, dump->runtime, &types, &high, error));
+    CLR_TRY(clr_dump_types(dump, job, &types, &high, error));
     while (low < high) {
         size_t middle = low + (high - low) / 2;
         *listed = types[middle] == address;

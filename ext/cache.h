@@ -63,8 +63,8 @@ enum clr_status clr_try_need(struct clr_dump *dump, unsigned parts, struct clr_j
 /* clr_type_read, but each type is read once: a join of objects and types asks for one an object. */
 bool clr_type_known(struct clr_dump *dump, uint64_t address, struct clr_type *type);
 
-/* Whether ADDRESS is a type although its class, and so the proof, is not saved: one that the list
- * of all types has. The heap is walked for it only if nothing that is saved speaks against it. */
+/* Whether the list of all types has ADDRESS: what it has not is no row, though a MethodTable may
+ * stand there, such as that of the methods made at run time. Walks the heap. */
 enum clr_status clr_type_listed(struct clr_dump *dump, struct clr_job *job, uint64_t address,
                                 bool *listed, struct clr_error *error);
 

@@ -88,13 +88,9 @@ static bool add_interfaces(struct clr_dump *dump, const struct clr_type *type, u
 }
 
 /* A type whose class is not saved is at least its own supertype. */
-static enum clr_status collect_unread(struct clr_dump *dump, struct clr_job *job, uint64_t address,
+static enum clr_status collect_unread(struct clr_dump *dump, uint64_t address,
                                       struct supers *supers, struct clr_error *error)
 {
-    bool listed;
-    CLR_TRY(clr_type_listed(dump, job, address, &listed, error));
-    if (!listed)
-        return CLR_OK;
     report_unknown(dump, address, "its class is not saved");
     return add_super(supers, address, 0, false) ? CLR_OK
                                                 : clr_fail(error, CLR_NOMEM, 0, "out of memory");
@@ -105,15 +101,18 @@ static enum clr_status collect(struct clr_dump *dump, struct clr_job *job, uint6
                                struct supers *supers, struct clr_error *error)
 {
     struct clr_type type;
-    bool fits = true;
+    bool fits = true, listed;
     supers->count = 0;
     clr_map_deinit(&supers->numbers);
+    CLR_TRY(clr_type_listed(dump, job, address, &listed, error));
+    if (!listed)
+        return CLR_OK;
     for (uint32_t distance = 0; address != 0; distance++, address = type.parent) {
         uint64_t known;
         CLR_TRY(clr_job_poll(job, "collecting supertypes", distance, 0, error));
         if (!clr_type_known(dump, address, &type)) {
             if (distance == 0)
-                return collect_unread(dump, job, address, supers, error);
+                return collect_unread(dump, address, supers, error);
             report_unknown(dump, address, "it is a base type and cannot be read");
             break;
         }

@@ -165,9 +165,6 @@ static enum clr_status start_types(struct clr_cursor *base, const struct clr_que
     if (query->path == TYPES_BY_ADDRESS) {
         uint64_t address = (uint64_t)clr_equal_int(query, 0);
         base->rowid = (int64_t)address;
-        cursor->is_read = clr_type_known(dump, address, &cursor->type);
-        if (cursor->is_read)
-            return CLR_OK;
         bool listed;
         CLR_TRY(clr_type_listed(dump, base->job, address, &listed, error));
         base->eof = !listed;
