@@ -155,6 +155,8 @@ static enum clr_status attach(struct clr_session *session, const char *path, con
     struct clr_dump *dump = NULL;
     struct clr_open_dump *open = NULL;
     enum clr_status status = clr_options_parse(&options, options_text, error);
+    if (status == CLR_OK)
+        status = clr_options_check(&options, error);
     if (status != CLR_OK) {
         clr_options_deinit(&options);
         return status;

@@ -10,37 +10,18 @@
 
 /* --- The cache ------------------------------------------------------------------------------- */
 
-struct clr_kept_state {
-    struct clr_kept_state *next;
-    const void *owner;
-    void (*deinit)(void *);
-    max_align_t state[];
-};
-
 void clr_cache_destroy(void *data)
 {
     struct clr_cache *cache = data;
     struct clr_lookup *indexes[] = {
-        &cache->type_names,   &cache->type_modules,   &cache->type_parents, &cache->supertypes,
-        &cache->shape_types,  &cache->shape_names,    &cache->tree_parents, &cache->tree_paths,
-        &cache->method_types, &cache->method_modules,
+        &cache->shape_types,
+        &cache->shape_names,
+        &cache->tree_parents,
+        &cache->tree_paths,
     };
     for (size_t i = 0; i < sizeof indexes / sizeof indexes[0]; i++)
         clr_lookup_deinit(indexes[i]);
-    clr_list_indexes_destroy(cache->indexes);
-    while (cache->kept) {
-        struct clr_kept_state *kept = cache->kept;
-        cache->kept = kept->next;
-        if (kept->deinit)
-            kept->deinit(kept->state);
-        clr_free(kept);
-    }
     clr_path_tree_destroy(cache->path_tree);
-    clr_free(cache->alive);
-    clr_free(cache->retained);
-    clr_free(cache->methods);
-    clr_lookup_deinit(&cache->static_objects);
-    clr_free(cache->static_rows);
     clr_free(cache->shape_name);
     clr_free(cache->types);
     clr_map_deinit(&cache->type_numbers);
@@ -50,35 +31,6 @@ void clr_cache_destroy(void *data)
 enum clr_status clr_cache(struct clr_dump *dump, struct clr_cache **cache, struct clr_error *error)
 {
     return clr_dump_keep(dump, clr_cache_destroy, sizeof **cache, cache, error);
-}
-
-void *clr_kept(const struct clr_dump *dump, const void *owner)
-{
-    const struct clr_cache *cache = clr_cache_made(dump);
-    struct clr_kept_state *kept = cache ? cache->kept : NULL;
-    while (kept && kept->owner != owner)
-        kept = kept->next;
-    return kept ? kept->state : NULL;
-}
-
-void *clr_keep(struct clr_dump *dump, const void *owner, size_t size, void (*deinit)(void *kept),
-               struct clr_error *error)
-{
-    struct clr_cache *cache;
-    void *state = clr_kept(dump, owner);
-    if (state)
-        return state;
-    struct clr_kept_state *kept = clr_alloc(1, sizeof *kept + size);
-    if (!kept || clr_cache(dump, &cache, error) != CLR_OK) {
-        clr_free(kept);
-        clr_fail(error, CLR_NOMEM, 0, "out of memory");
-        return NULL;
-    }
-    kept->owner = owner;
-    kept->deinit = deinit;
-    kept->next = cache->kept;
-    cache->kept = kept;
-    return kept->state;
 }
 
 enum clr_status clr_refuse(const struct clr_error *reason, struct clr_error *error)
@@ -124,26 +76,6 @@ bool clr_type_known(struct clr_dump *dump, uint64_t address, struct clr_type *ty
         clr_map_put(&cache->type_numbers, address, cache->type_count))
         cache->types[cache->type_count++] = *type;
     return true;
-}
-
-enum clr_status clr_type_listed(struct clr_dump *dump, struct clr_job *job, uint64_t address,
-                                bool *listed, struct clr_error *error)
-{
-    const uint64_t *types;
-    size_t low = 0, high;
-    *listed = false;
-    CLR_TRY(clr_dump_types(dump, job, &types, &high, error));
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        *listed = types[middle] == address;
-        if (*listed)
-            return CLR_OK;
-        if (types[middle] < address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return CLR_OK;
 }
 
 enum clr_status clr_shapes_by_type(struct clr_dump *dump, const struct clr_lookup **index,

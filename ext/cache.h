@@ -7,7 +7,7 @@
 #ifndef CLR_CACHE_H
 #define CLR_CACHE_H
 
-#include "dump/typestats.h"
+#include "graph/typestats.h"
 #include "inspect/pathtree.h"
 #include "lookup.h"
 #include "table.h"
@@ -15,21 +15,10 @@
 #include "runtime/types.h"
 
 struct clr_cache {
-    struct clr_list_index *indexes; /* of lists, by the driver */
-    struct clr_kept_state *kept;
-    struct clr_lookup type_names, type_modules, type_parents, supertypes; /* rows: clr_heap_types */
     struct clr_lookup shape_types, shape_names; /* rows: clr_heap_shapes */
-    struct clr_alive *alive;                    /* by shape; NULL: not added up yet */
-    uint64_t *retained;                         /* by shape; the same */
     struct clr_path_tree *path_tree;
-    struct clr_lookup tree_parents, tree_paths;     /* rows: its nodes */
-    struct clr_lookup method_types, method_modules; /* rows: methods */
-    uint64_t *methods; /* all of them, ascending; see tables/methods.c */
-    size_t method_count, method_room;
-    bool methods_built;
-    struct clr_lookup static_objects; /* rows: static_rows */
-    void *static_rows;                /* of tables/statics.c */
-    const char **shape_name;          /* per shape; NULL: not asked for yet */
+    struct clr_lookup tree_parents, tree_paths; /* rows: its nodes */
+    const char **shape_name;                    /* per shape; NULL: not asked for yet */
     size_t shape_count;
     struct clr_type *types; /* that were read; TYPE_NUMBERS: address -> number */
     size_t type_count, type_room;
@@ -44,13 +33,6 @@ static inline struct clr_cache *clr_cache_made(const struct clr_dump *dump)
     return clr_dump_kept(dump, clr_cache_destroy);
 }
 
-/* What OWNER (the address of a static object of its file) keeps with the dump: SIZE bytes that are zero at
- * first; DEINIT frees what they lead to when the dump is closed, NULL if that is nothing. */
-void *clr_keep(struct clr_dump *dump, const void *owner, size_t size, void (*deinit)(void *kept),
-               struct clr_error *error);
-/* The same if it has been made, else NULL. */
-void *clr_kept(const struct clr_dump *dump, const void *owner);
-
 /* Fails with what made a part of the dump unavailable, if that was a failure: for tables that are an error
  * then, never empty. */
 enum clr_status clr_refuse(const struct clr_error *reason, struct clr_error *error);
@@ -62,11 +44,6 @@ enum clr_status clr_try_need(struct clr_dump *dump, unsigned parts, struct clr_j
 
 /* clr_type_read, but each type is read once: a join of objects and types asks for one an object. */
 bool clr_type_known(struct clr_dump *dump, uint64_t address, struct clr_type *type);
-
-/* Whether the list of all types has ADDRESS: what it has not is no row, though a MethodTable may
- * stand there, such as that of the methods made at run time. Walks the heap. */
-enum clr_status clr_type_listed(struct clr_dump *dump, struct clr_job *job, uint64_t address,
-                                bool *listed, struct clr_error *error);
 
 /* Shapes that type_stats shows (Free, and those with objects), by type and by name; needs INDEX. */
 enum clr_status clr_shapes_by_type(struct clr_dump *dump, const struct clr_lookup **index,

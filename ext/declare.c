@@ -65,6 +65,7 @@ int clr_table_paths(const struct clr_table *table, struct clr_path paths[CLR_PAT
         if (table->columns[i].found != 0) {
             paths[count] = any;
             paths[count].key[0] = (struct clr_key){(uint8_t)i, CLR_EQ};
+            paths[count].needs = table->columns[i].needs;
             paths[count++].rows = table->columns[i].found;
         }
     paths[count] = any;

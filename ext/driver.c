@@ -290,6 +290,7 @@ static enum clr_status filter(struct clr_vtab *vtab, struct clr_cursor *cursor, 
     CLR_TRY(clr_take_operands(vtab, cursor, plan, argv, end, &query, &none, error));
     cursor->descending = query.descending;
     cursor->row = cursor->rowid = 0;
+    cursor->element = NULL;
     if (none)
         return CLR_OK;
     CLR_TRY(need(cursor, table->needs | vtab->paths[query.path].needs, error));
@@ -350,8 +351,9 @@ static int x_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int col
     }
     const struct clr_table *table = vtab->table;
     const struct clr_column *asked = &table->columns[column];
+    const void *row = cursor->element ? cursor->element : cursor;
     if (asked->get.is_plain && !clr_is_list(table) && asked->needs == 0) {
-        sqlite3_result_int64(context, clr_member_number(&asked->get, cursor));
+        sqlite3_result_int64(context, clr_member_number(&asked->get, row));
         return SQLITE_OK;
     }
     struct clr_error error;
@@ -360,7 +362,8 @@ static int x_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int col
     if (status == CLR_OK && asked->get.kind == CLR_GET_BY_TABLE) {
         status = table->column(cursor, column, context, &error);
     } else if (status == CLR_OK) {
-        const void *row = clr_is_list(table) ? clr_list_current(table, cursor) : cursor;
+        if (clr_is_list(table))
+            row = clr_list_current(table, cursor);
         if (row)
             status = clr_get_result(&asked->get, cursor, row, context, &error);
     }
@@ -419,6 +422,10 @@ static void destroy_registration(void *user)
 
 int clr_register_table(sqlite3 *db, struct clr_session *session, const struct clr_table *table)
 {
+    for (const struct clr_column *column = table->columns; column->name; column++)
+        if (column->found != 0 &&
+            (column->get.kind == CLR_GET_VALUE || column->get.kind == CLR_GET_BY_TABLE))
+            return SQLITE_MISUSE; /* what only SQLite is given cannot be indexed */
     struct registration *registration = clr_alloc(1, sizeof *registration);
     if (!registration)
         return SQLITE_NOMEM;

@@ -8,7 +8,8 @@
 
 #include "base/alloc.h"
 #include "functions.h"
-#include "dump/paths.h"
+#include "dump/holders.h"
+#include "graph/paths.h"
 #include "inspect/pathtree.h"
 
 /* --- clr_path --------------------------------------------------------------------------------- */
@@ -88,6 +89,19 @@ static enum clr_status go_along(struct clr_call *call, const struct clr_object_p
     return CLR_OK;
 }
 
+/* A path that is one of several says so: its root is not what keeps the object alive. */
+static enum clr_status write_root_count(struct clr_call *call, uint32_t number,
+                                        struct clr_error *error)
+{
+    uint32_t count;
+    CLR_TRY(clr_root_count(call->dump, number, call->job, &count, error));
+    if (count >= CLR_ROOT_COUNT_MAX)
+        clr_text_format(&call->text, " (one of %u roots or more)", count);
+    else if (count > 1)
+        clr_text_format(&call->text, " (one of %u roots)", count);
+    return CLR_OK;
+}
+
 static enum clr_status write_path(struct clr_call *call, const struct clr_object_path *path,
                                   struct clr_error *error)
 {
@@ -104,7 +118,8 @@ static enum clr_status write_path(struct clr_call *call, const struct clr_object
     clr_text_deinit(&name);
     if (path->count > SHOWN)
         CLR_TRY(go_along(call, path, false, &steps, error));
-    return go_along(call, path, true, &steps, error);
+    CLR_TRY(go_along(call, path, true, &steps, error));
+    return write_root_count(call, path->hops[path->count - 1].number, error);
 }
 
 static enum clr_status path_of_object(struct clr_call *call, struct clr_error *error)
@@ -117,7 +132,7 @@ static enum clr_status path_of_object(struct clr_call *call, struct clr_error *e
                         "clr_path: 0x%llx is not the address of an object: clr_what() says what is "
                         "there",
                         (unsigned long long)(uint64_t)call->number[0]);
-    CLR_TRY(clr_path_shortest(call->dump, number, &path, error));
+    CLR_TRY(clr_path_shortest(call->dump->refs, &call->dump->reach, number, &path, error));
     call->has_text = path.count != 0;
     enum clr_status status = call->has_text ? write_path(call, &path, error) : CLR_OK;
     clr_object_path_deinit(&path);
@@ -154,10 +169,12 @@ const struct clr_function clr_graph_functions[] = {
     {
         .name = "clr_path",
         .parameters = {{"object", CLR_NUMBER_PARAMETER, false, "The object.", "objects.address"}},
-        .needs = CLR_PART_REACH,
+        .needs = CLR_PART_REACH | CLR_PART_REVERSE | CLR_PART_DOMINATED,
         .contract = -1,
         .call = path_of_object,
-        .doc = "The shortest path from a root to an object, as one line; NULL if there is none.",
+        .doc =
+            "The shortest path from a root to an object, as one line, which ends in the number of "
+            "roots if it is one of several; NULL if there is none.",
         .example = "SELECT clr_path(address) FROM objects WHERE root_distance = 5 LIMIT 3",
     },
     {

@@ -4,7 +4,7 @@
  */
 #include "lines.h"
 
-#include "cache.h"
+#include "base/alloc.h"
 #include "inspect/lines.h"
 
 struct clr_line_cache {
@@ -14,11 +14,12 @@ struct clr_line_cache {
     const struct clr_pdb *pdb;
 };
 
-static void deinit_lines(void *kept)
+static void free_lines(void *kept)
 {
     struct clr_line_cache *cache = kept;
     clr_pdbs_destroy(cache->pdbs);
     clr_lines_deinit(&cache->lines);
+    clr_free(cache);
 }
 
 enum clr_status clr_result_text(sqlite3_context *context, struct clr_text *text,
@@ -34,10 +35,8 @@ enum clr_status clr_result_text(sqlite3_context *context, struct clr_text *text,
 static enum clr_status need_lines(struct clr_dump *dump, const struct clr_method *method,
                                   struct clr_line_cache **result, struct clr_error *error)
 {
-    static const char owner;
-    struct clr_line_cache *lines = clr_keep(dump, &owner, sizeof *lines, deinit_lines, error);
-    if (!lines)
-        return CLR_NOMEM;
+    struct clr_line_cache *lines = NULL;
+    CLR_TRY(clr_dump_keep(dump, free_lines, sizeof *lines, &lines, error));
     *result = lines;
     if (!lines->pdbs && !(lines->pdbs = clr_pdbs_create()))
         return clr_fail(error, CLR_NOMEM, 0, "out of memory");

@@ -15,6 +15,7 @@
 #include "base/alloc.h"
 #include "cache.h"
 #include "results.h"
+#include "runtime/types.h"
 #include "session.h"
 
 static enum clr_status no_memory(struct clr_error *error)
@@ -55,21 +56,27 @@ static bool get_number(const struct clr_get *get, struct clr_cursor *cursor, con
 }
 
 /* The text that a TEXT column has, but for CLR_GET_TEXT; NULL gives NULL. */
-static const char *get_text(const struct clr_get *get, struct clr_cursor *cursor, const void *row)
+static enum clr_status get_text(const struct clr_get *get, struct clr_cursor *cursor,
+                                const void *row, const char **result, struct clr_error *error)
 {
     const char *text;
     uint64_t place;
     switch (get->kind) {
-    case CLR_GET_WORD: return get->word(cursor, row);
+    case CLR_GET_WORD:
+        text = get->word(cursor, row);
+        if (text && clr_type_name_lost(text))
+            return no_memory(error);
+        break;
     case CLR_GET_CHARACTERS: text = (const char *)row + get->offset; break;
     case CLR_GET_POINTER:
         text = *(const char *const *)(const void *)((const char *)row + get->offset);
         break;
     default:
         place = (uint64_t)clr_member_number(get, row);
-        return place < get->word_count ? get->words[place] : NULL;
+        text = place < get->word_count ? get->words[place] : NULL;
     }
-    return text && get->null == CLR_EMPTY_IS_NULL && !*text ? NULL : text;
+    *result = text && get->null == CLR_EMPTY_IS_NULL && !*text ? NULL : text;
+    return CLR_OK;
 }
 
 /* Runs the function of CLR_GET_TEXT into the cursor's text. */
@@ -97,10 +104,11 @@ enum clr_status clr_get_result(const struct clr_get *get, struct clr_cursor *cur
         if (cursor->text.length != 0 || get->null != CLR_EMPTY_IS_NULL)
             clr_result_copy(context, cursor->text.data ? cursor->text.data : "",
                             cursor->text.length);
-    } else if ((text = get_text(get, cursor, row))) {
-        if (get->is_foreign)
+    } else {
+        CLR_TRY(get_text(get, cursor, row, &text, error));
+        if (text && get->is_foreign)
             clr_result_foreign(context, text);
-        else
+        else if (text)
             sqlite3_result_text(context, text, -1,
                                 get->kind == CLR_GET_CHARACTERS ? SQLITE_TRANSIENT : SQLITE_STATIC);
     }
@@ -121,7 +129,7 @@ static enum clr_status get_key(const struct clr_get *get, struct clr_cursor *cur
         *has = cursor->text.length != 0 || get->null != CLR_EMPTY_IS_NULL;
         *key = (int64_t)clr_text_key(cursor->text.data, cursor->text.length);
     } else {
-        text = get_text(get, cursor, row);
+        CLR_TRY(get_text(get, cursor, row, &text, error));
         *has = text != NULL;
         if (text && get->is_foreign) { /* as clr_get_result gives it */
             clr_text_clear(&cursor->text);
@@ -189,13 +197,20 @@ static uint64_t listed_key(const struct clr_list *list, const void *rows, size_t
 
 /* --- Indexes ---------------------------------------------------------------------------------- */
 
+static void free_indexes(void *kept)
+{
+    clr_list_indexes_destroy(*(struct clr_list_index **)kept);
+    clr_free(kept);
+}
+
 /* Where the indexes are kept; NULL: no memory. */
 static struct clr_list_index **kept_indexes(struct clr_cursor *cursor)
 {
-    struct clr_cache *cache;
+    struct clr_list_index **first = NULL;
     if (!cursor->dump)
         return clr_session_indexes(cursor->session);
-    return clr_cache(cursor->dump, &cache, NULL) == CLR_OK ? &cache->indexes : NULL;
+    clr_dump_keep(cursor->dump, free_indexes, sizeof *first, &first, NULL);
+    return first;
 }
 
 static void release(struct clr_list_index **index)
@@ -403,10 +418,12 @@ enum clr_status clr_list_start(const struct clr_vtab *vtab, struct clr_cursor *c
     bool by_key = asked->op != CLR_NO_KEY && asked->column == vtab->key;
     size_t all;
     cursor->at = cursor->left = 0;
-    if (by_key && asked->op == CLR_EQ && list->find) {
+    if (by_key && asked->op == CLR_EQ && list->lists) {
+        uint64_t wanted = (uint64_t)query->number[0];
         bool found = false;
-        memset(cursor->read, 0, list->read_size);
-        CLR_TRY(list->find(cursor, (uint64_t)query->number[0], cursor->read, &found, error));
+        CLR_TRY(list->lists(cursor->dump, cursor->job, wanted, &found, error));
+        if (found)
+            CLR_TRY(enter_row(list, cursor, wanted, &found, error));
         cursor->eof = !found;
         return CLR_OK;
     }

@@ -88,6 +88,12 @@ bool clr_read_hex(const char *text, uint64_t *number)
 
 bool clr_read_whole(sqlite3_value *value, int64_t *number)
 {
+    /* Text with a NUL in it is no number, which not every SQLite says. */
+    if (sqlite3_value_type(value) == SQLITE_TEXT) {
+        const char *text = (const char *)sqlite3_value_text(value);
+        if (!text || strlen(text) != (size_t)sqlite3_value_bytes(value))
+            return false;
+    }
     uint64_t address;
     switch (sqlite3_value_numeric_type(value)) {
     case SQLITE_INTEGER: *number = sqlite3_value_int64(value); return true;

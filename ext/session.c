@@ -19,15 +19,15 @@
 #include "session.h"
 
 #include <limits.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/threads.h"
 #include "lookup.h"
 
-enum { DEFAULT_THREADS = 8, PROGRESS_NANOSECONDS = 500000000 };
+enum { PROGRESS_NANOSECONDS = 500000000 };
 
 static const char progress_sql[] = "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x+1 FROM c "
                                    "LIMIT 200) SELECT max(x) FROM c";
@@ -69,11 +69,12 @@ static bool progress_callback(void *context, const char *what, uint64_t done, ui
     return code != SQLITE_INTERRUPT;
 }
 
-/* PULSE may not move afterwards. */
+/* PROGRESS may not move afterwards. */
 static void init_progress(const struct clr_session *session, struct clr_progress *progress,
                           const struct clr_options *options)
 {
-    unsigned threads = options && options->threads ? options->threads : session->processors;
+    unsigned threads =
+        options && options->threads ? clr_threads(options->threads, NULL) : session->processors;
     *progress = (struct clr_progress){
         .db = session->db,
         .statement = progress->statement,
@@ -86,15 +87,6 @@ static void init_progress(const struct clr_session *session, struct clr_progress
     };
 }
 
-static unsigned count_processors(void)
-{
-    cpu_set_t set;
-    if (sched_getaffinity(0, sizeof set, &set) != 0)
-        return 1;
-    int count = CPU_COUNT(&set);
-    return count < DEFAULT_THREADS ? (unsigned)count : DEFAULT_THREADS;
-}
-
 struct clr_session *clr_session_create(sqlite3 *db)
 {
     struct clr_session *session = clr_alloc(1, sizeof *session);
@@ -105,7 +97,7 @@ struct clr_session *clr_session_create(sqlite3 *db)
     session->db = db;
     session->references = 1;
     session->next_number = (int64_t)start + 1;
-    session->processors = count_processors();
+    session->processors = clr_threads(0, NULL);
     init_progress(session, &session->progress, NULL);
     return session;
 }

@@ -12,7 +12,7 @@
  *
  * A column says how its value comes from its row: which member it is, or which function computes it. The
  * row of a list is its element; the row of a cursor table is the cursor, so that members of it are columns
- * too: CLR_NUMBER(ref_cursor, ref.source).
+ * too: CLR_NUMBER(ref_cursor, ref.source); or what the cursor has in `element`.
  *
  *     static const struct clr_column columns[] = {
  *         CLR_COLUMN("address", CLR_NUMBER(clr_handle, address), "Address of its slot.", .flags = CLR_KEY),
@@ -91,8 +91,13 @@ enum clr_null {
 };
 
 /* CLR_ABSENT gives NULL. */
+static inline uint64_t clr_or_absent(uint64_t value)
+{
+    return value ? value : CLR_ABSENT;
+}
 typedef uint64_t clr_number_function(struct clr_cursor *, const void *row);
-/* A text that lives with the dump, or static; NULL gives NULL. */
+/* A text that lives with the dump, or static; NULL gives NULL. The name of a type that memory ran out for
+ * (clr_type_name_lost) is an error. */
 typedef const char *clr_word_function(struct clr_cursor *, const void *row);
 /* Writes into an empty text; with CLR_NONEMPTY_TEXT_BY one that stays empty gives NULL. */
 typedef enum clr_status clr_text_function(struct clr_cursor *, const void *row, struct clr_text *,
@@ -176,6 +181,8 @@ struct clr_get {
 #define CLR_NONEMPTY_TEXT_BY(function) {.type = CLR_TEXT, .kind = CLR_GET_TEXT, .null = CLR_EMPTY_IS_NULL, .text = (function)}
 #define CLR_VALUE_BY(sql_type, function)                                                           \
     {.type = (sql_type), .kind = CLR_GET_VALUE, .value = (function)}
+/* Of an argument, which the driver gives back as it came. */
+#define CLR_ARGUMENT(sql_type) {.type = (sql_type), .kind = CLR_GET_BY_TABLE}
 /* By the table's column(), for tables whose columns share work. */
 #define CLR_BY_TABLE(sql_type) {.type = (sql_type), .kind = CLR_GET_BY_TABLE}
 
@@ -239,10 +246,9 @@ struct clr_list {
     /* Reads the row of KEY into ROW, which is zeroed. *FOUND false: it is left out. */
     enum clr_status (*read)(struct clr_cursor *cursor, uint64_t key, void *row, bool *found,
                             struct clr_error *error);
-    /* The same for a KEY that need not be in the list, which is then not loaded for `=`. NULL: only what is
-     * in the list has a row. */
-    enum clr_status (*find)(struct clr_cursor *cursor, uint64_t key, void *row, bool *found,
-                            struct clr_error *error);
+    /* Whether KEY is in the list, which need not be loaded for it: for `=`. May be NULL. */
+    enum clr_status (*lists)(struct clr_dump *dump, struct clr_job *job, uint64_t key, bool *listed,
+                             struct clr_error *error);
 };
 /* A list whose elements are struct ROW, at clr_dump.ROWS, COUNT of them. Another type does not compile. */
 #define CLR_DUMP_LIST(row, rows_, count_)                                                          \
@@ -309,7 +315,10 @@ struct clr_cursor { /* the base of every cursor: first member of a table's own s
     int64_t rowid; /* cursor tables set it in start() and next(): the value of the key if
                       that is one INTEGER column, any unique number if there is no key; not
                       asked for if the key has several columns or is text */
-    bool eof;      /* set by start() and next() */
+    const void
+        *element; /* of a cursor table: the row that columns are members of, set by start() and
+                            next(); NULL: the cursor itself */
+    bool eof;     /* set by start() and next() */
     bool descending;
     sqlite3_value *arg[CLR_PATH_KEYS]; /* values of CLR_ARG columns, by column; NULL: not given */
     /* The driver's own. Everything after this struct is zero when start() is called. */

@@ -6,6 +6,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/alloc.h"
 #include "base/json.h"
@@ -190,6 +191,25 @@ enum clr_status clr_options_parse(struct clr_options *options, const char *text,
         clr_options_deinit(options);
     }
     return status;
+}
+
+static enum clr_status check_place(const char *option, const char *path, bool may_be_file,
+                                   struct clr_error *error)
+{
+    struct stat status;
+    if (stat(path, &status) != 0)
+        return clr_fail_errno(error, "option '%s': %s", option, path);
+    if (S_ISDIR(status.st_mode) || (may_be_file && S_ISREG(status.st_mode)))
+        return CLR_OK;
+    return clr_fail(error, CLR_MISUSE, 0, "option '%s': %s is no folder%s", option, path,
+                    may_be_file ? " and no file" : "");
+}
+
+enum clr_status clr_options_check(const struct clr_options *options, struct clr_error *error)
+{
+    for (size_t i = 0; i < options->module_count; i++)
+        CLR_TRY(check_place("modules", options->modules[i], true, error));
+    return options->sysroot ? check_place("sysroot", options->sysroot, false, error) : CLR_OK;
 }
 
 void clr_options_deinit(struct clr_options *options)

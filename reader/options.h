@@ -29,6 +29,9 @@ struct clr_options {
  * lists what there is. Zero *OPTIONS first. */
 enum clr_status clr_options_parse(struct clr_options *options, const char *text,
                                   struct clr_error *error);
+/* Whether the folders and files that are named for looking things up are there: one that is misspelt would
+ * only show in what is not found. */
+enum clr_status clr_options_check(const struct clr_options *options, struct clr_error *error);
 void clr_options_deinit(struct clr_options *options);
 
 #endif

@@ -28,14 +28,12 @@ foreach(file IN LISTS golden_files)
   set_tests_properties(sql_${name} PROPERTIES TIMEOUT 300)
 endforeach()
 
-# The same files in better-sqlite3, whose SQLite is newer: where $BETTER_SQLITE3 says (node_env.sh).
-if(EXISTS ${CMAKE_CURRENT_SOURCE_DIR}/sql/run.mjs AND NOT CLRDB_SANITIZE)
-  find_program(NODE_PROGRAM node)
-  if(NODE_PROGRAM)
-    add_test(NAME sql_node COMMAND ${NODE_PROGRAM} ${CMAKE_CURRENT_SOURCE_DIR}/sql/run.mjs
-      --module $<TARGET_FILE:clrdb> DUMP=${dump_folder}/ws11.core INPUTS=${inputs} ${golden_files})
-    set_tests_properties(sql_node PROPERTIES TIMEOUT 300 SKIP_RETURN_CODE 77)
-  endif()
+# The same files, and what is asked of all tables, under a newer SQLite: $NEWER_SQLITE says where.
+if(NOT CLRDB_SANITIZE)
+  add_test(NAME sql_newer COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/sql/newer_test.sh
+    ${CMAKE_CURRENT_BINARY_DIR} $<TARGET_FILE:clrdb>
+    DUMP=${dump_folder}/ws11.core INPUTS=${inputs} ${golden_files})
+  set_tests_properties(sql_newer PROPERTIES TIMEOUT 600 SKIP_RETURN_CODE 77)
 endif()
 
 # name, program, arguments: a script that gets the module, the sources and the dump.
@@ -51,3 +49,11 @@ host_test(examples examples_test.sh ${dump_folder}/ws11.core)
 add_test(NAME install COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/install_test.sh
   ${CMAKE_BINARY_DIR} ${dump_folder}/ws11.core)
 set_tests_properties(install PROPERTIES TIMEOUT 120 ENVIRONMENT "${host_environment}")
+
+# The cookbook's recipes on a program that printed the truth, where there is something to find and where there is nothing.
+foreach(size none small)
+  add_test(NAME recipes_${size} COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/programs/recipes/check.sh $<TARGET_FILE:runner>
+    $<TARGET_FILE:clrdb> ${CMAKE_SOURCE_DIR} ${dump_folder}/recipes-${size}.core
+    ${CMAKE_CURRENT_SOURCE_DIR}/dumps/recipes-${size}.slt)
+  set_tests_properties(recipes_${size} PROPERTIES TIMEOUT 300 ENVIRONMENT "${host_environment}")
+endforeach()

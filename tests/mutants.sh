@@ -10,7 +10,7 @@
 #   -n      forgets the answers of earlier runs
 #
 # It works on a copy of the tree in build/mutants (MUTANTS_FOLDER), and keeps each answer there until
-# the product or a test changes: a run that was stopped goes on where it was.
+# the product, the mutant or its tests change: a run that was stopped goes on where it was.
 # Ends with a table, and with 1 if a mutant does not fit, if one is alive that the list does not
 # explain, or if more than one in twenty is alive.
 set -eu
@@ -148,8 +148,12 @@ run_tests() { # TESTS
         --no-tests=error > "$folder/log" 2>&1
 }
 all_tests=$(for mutant in $chosen; do cat "$mutant/tests" && echo; done | tr ' ' '\n' | sort -u | tr '\n' ' ')
-state=$(cd "$tree" && tr '\0' '\n' < "$folder/names" | grep -Ev '^(docs|examples)/|/mutants\.' |
-    xargs -d '\n' cksum 2> /dev/null | cksum | cut -d' ' -f1)
+sum_of() { # PATTERN: a number for the tree's files with such names
+    (cd "$tree" && tr '\0' '\n' < "$folder/names" | grep -E "$1" | xargs -d '\n' cksum 2> /dev/null) |
+        cksum | cut -d' ' -f1
+}
+product=$(sum_of '^(reader|ext|sql|cmake|tests/support|tests/dumps)/|CMakeLists.txt|/make_inputs.c')
+state=$product-$(sum_of '^tests/.*(\.c|\.slt|\.cmake)$')
 if ! grep -qx "sound $state" "$answers"; then
     echo "building, and running the tests without a mutant"
     build_of "$all_tests" || { tail -n 20 "$folder/log" >&2; exit 1; }
@@ -171,8 +175,15 @@ for mutant in $chosen; do
     number=$(basename "$mutant" | sed 's/^0*//')
     file=$(cat "$mutant/file")
     tests=$(cat "$mutant/tests")
-    key=$(cat "$mutant/old" "$mutant/new" "$mutant/tests" | cksum | cut -d' ' -f1)
-    answer=$(sed -n "s/^$key $state //p" "$answers" | tail -n 1)
+    own=
+    for test in $tests; do
+        for source in "$tree/tests/unit/$test.c" "$tree/tests/sql/${test#sql_}.slt"; do
+            [ ! -f "$source" ] || own="$own $source"
+        done
+    done
+    # shellcheck disable=SC2086
+    key=$product-$(cat "$mutant/file" "$mutant/old" "$mutant/new" "$mutant/tests" $own | cksum | cut -d' ' -f1)
+    answer=$(sed -n "s/^$key //p" "$answers" | tail -n 1)
     if [ -z "$answer" ]; then
         cp "$tree/$file" "$folder/original"
         saved=$tree/$file
@@ -186,7 +197,7 @@ for mutant in $chosen; do
             answer=killed
         fi
         restore
-        [ "$answer" = unbuilt ] || echo "$key $state $answer" >> "$answers"
+        [ "$answer" = unbuilt ] || echo "$key $answer" >> "$answers"
     fi
     note=
     [ "$answer" != alive ] || [ -z "$(cat "$mutant/why")" ] || note=" ($(cat "$mutant/why"))"

@@ -5,15 +5,16 @@
 #
 # A session is a block that begins with ```console. In it, '$ ' is a command of the shell, and after
 # '$ sqlite3' 'sqlite> ' is a line for sqlite3 (up to .quit), '   ...> ' its continuation; all other
-# lines are what is printed, without white space at the end. It runs in a folder of its own, in which core.4711 is the shipped dump,
-# with the module where '.load clrdb' finds it and 'clrdb' on the path.
+# lines are what is printed, without white space at the end. It runs in a folder that looks like a checkout
+# after examples/quickstart.sh: ext/clrdb.sh, and in build/release the module and the shipped dump.
 set -eu
 module=$1 source=$2 dump=$3 page=$2/README.md
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-mkdir "$work/folder" "$work/bin"
-ln -s "$dump" "$work/folder/core.4711"
-cp "$source/ext/clrdb.sh" "$work/bin/clrdb"
+mkdir -p "$work/folder/build/release" "$work/folder/ext"
+ln -s "$dump" "$work/folder/build/release/ws11.core"
+ln -s "$module" "$work/folder/build/release/clrdb.so"
+cp "$source/ext/clrdb.sh" "$work/folder/ext/clrdb.sh"
 
 # expected: what stands in the page, with a mark before what each command prints. script: a shell
 # script that prints the same.
@@ -39,7 +40,7 @@ awk -v expected="$work/expected" -v script="$work/script" '
 
 [ -s "$work/script" ] || { echo "$page: no session"; exit 1; }
 cd "$work/folder"
-PATH=$work/bin:$PATH LD_LIBRARY_PATH=$(dirname "$module") sh "$work/script" > "$work/got" 2>&1 || true
+env -u CLRDB_MODULE sh "$work/script" > "$work/got" 2>&1 || true
 # Columns are padded, and CSV lines end in CR LF: neither shows in a page. An image file of this
 # machine that differs from the mapped one is a problem of the dump, but not on every machine.
 sed -e 's/[ \r]*$//' -e '/^dump: /s/, [0-9]* problems\{0,1\}$//' "$work/got" > "$work/shown"

@@ -3,79 +3,39 @@
  * blob is decoded when its first row is asked for, into arrays that the cursor keeps and uses
  * again.
  */
-#include "codes.h"
 #include "lines.h"
-#include "results.h"
 #include "runtime/debuginfo.h"
-#include "runtime/methods.h"
-
-/* --- debug_bounds ---------------------------------------------------------------------------- */
-
-enum bound_column {
-    BOUND_CODE,
-    BOUND_ROW,
-    BOUND_NATIVE_OFFSET,
-    BOUND_NATIVE_END,
-    BOUND_IL_OFFSET,
-    BOUND_KIND,
-    BOUND_SOURCE,
-    BOUND_FORMAT,
-    BOUND_FILE,
-    BOUND_LINE,
-    BOUND_COLUMNS
-};
-
-static const struct clr_column bound_columns[] = {
-    [BOUND_CODE] = CLR_COLUMN("code", CLR_BY_TABLE(CLR_INTEGER), "The code.", .flags = CLR_KEY,
-                              .refers_to = "native_codes.start"),
-    [BOUND_ROW] = CLR_COLUMN("row", CLR_BY_TABLE(CLR_INTEGER),
-                             "Number of the bound, as the compiler wrote it.", .flags = CLR_KEY),
-    [BOUND_NATIVE_OFFSET] =
-        CLR_COLUMN("native_offset", CLR_BY_TABLE(CLR_INTEGER),
-                   "Bytes from the start of the code; cold code counts on from hot."),
-    [BOUND_NATIVE_END] =
-        CLR_COLUMN("native_end", CLR_BY_TABLE(CLR_INTEGER),
-                   "Where the next bound begins; of the last the size of the code."),
-    [BOUND_IL_OFFSET] = CLR_COLUMN("il_offset", CLR_BY_TABLE(CLR_INTEGER),
-                                   "Offset in the method's IL; NULL where kind is not il."),
-    [BOUND_KIND] = CLR_COLUMN("kind", CLR_BY_TABLE(CLR_TEXT), "il, no_mapping, prolog or epilog."),
-    [BOUND_SOURCE] = CLR_COLUMN("source", CLR_BY_TABLE(CLR_TEXT),
-                                "Why it is there: stack_empty, call_instruction, async and others, "
-                                "as a comma list; invalid if no reason is given."),
-    [BOUND_FORMAT] = CLR_COLUMN(
-        "format", CLR_BY_TABLE(CLR_TEXT),
-        "DebugInfo format that it was read from: nibble (.NET 8 and 9), 1 (10), 2 or c1 (11)."),
-    [BOUND_FILE] =
-        CLR_COLUMN("file", CLR_BY_TABLE(CLR_TEXT),
-                   "Source file, where the module's PDB is at hand.", .flags = CLR_HIDDEN),
-    [BOUND_LINE] =
-        CLR_COLUMN("line", CLR_BY_TABLE(CLR_INTEGER), "Line in it, from 1.", .flags = CLR_HIDDEN),
-    [BOUND_COLUMNS] = CLR_END,
-};
 
 /* A cursor over what each code has several of. */
 struct debug_cursor {
     struct clr_cursor base;
     const struct clr_codes *codes;
-    size_t next_code, end_code, row;
+    size_t next_code, end_code;
     const struct clr_code *code;
-    uint64_t total; /* bytes of the code */
+    uint64_t start, total; /* of the code: its address and bytes */
+    uint64_t row, count;   /* of what CODE has */
     struct clr_debug_blob blob;
     struct clr_bounds bounds;
     struct clr_variables variables;
+    struct clr_bound bound; /* number ROW */
+    struct clr_variable variable;
 };
 
-static enum clr_status start_debug(struct debug_cursor *cursor, const struct clr_query *query,
+static enum clr_status start_debug(struct clr_cursor *base, const struct clr_query *query,
                                    struct clr_error *error)
 {
-    struct clr_runtime *runtime = cursor->base.dump->runtime;
-    size_t count;
+    struct debug_cursor *cursor = (struct debug_cursor *)base;
+    struct clr_runtime *runtime = base->dump->runtime;
     CLR_TRY(clr_runtime_require(runtime, CLR_CONTRACT_CODE, "debug information", error));
-    CLR_TRY(clr_codes_need(runtime, cursor->base.job, &cursor->codes, error));
-    clr_codes_choose(cursor->codes, query, false, query->path == 0, &cursor->next_code, &count);
-    cursor->end_code = cursor->next_code + count;
-    cursor->bounds.count = cursor->variables.count = cursor->row = 0;
-    cursor->base.rowid = -1;
+    CLR_TRY(clr_codes_need(runtime, base->job, &cursor->codes, error));
+    cursor->end_code = cursor->codes->count;
+    if (query->path == 0) {
+        uint64_t start = (uint64_t)clr_equal_int(query, 0);
+        const struct clr_code *code = clr_code_at(cursor->codes, start);
+        bool found = code && code->start == start;
+        cursor->next_code = found ? (size_t)(code - cursor->codes->rows) : 0;
+        cursor->end_code = cursor->next_code + found;
+    }
     return CLR_OK;
 }
 
@@ -87,80 +47,130 @@ static void finish_debug(struct clr_cursor *base)
     clr_variables_deinit(&cursor->variables);
 }
 
+/* Steps to the next row; READ decodes what CODE has and counts it. */
+static enum clr_status next_row(struct debug_cursor *cursor, const char *reading,
+                                enum clr_status (*read)(struct debug_cursor *, struct clr_error *),
+                                struct clr_error *error)
+{
+    cursor->row++;
+    while (cursor->row >= cursor->count) {
+        cursor->base.eof = cursor->next_code >= cursor->end_code;
+        if (cursor->base.eof)
+            return CLR_OK;
+        CLR_TRY(
+            clr_job_poll(cursor->base.job, reading, cursor->next_code, cursor->end_code, error));
+        cursor->code = &cursor->codes->rows[cursor->next_code++];
+        cursor->start = cursor->code->start;
+        cursor->row = 0;
+        CLR_TRY(read(cursor, error));
+    }
+    return CLR_OK;
+}
+
+enum { KEY_CODE, KEY_ROW }; /* the first columns of both tables */
+
+static const struct clr_path paths[] = {
+    {.key = {{KEY_CODE, CLR_EQ}}, .order = KEY_ROW, .rows = 20},
+    {.order = KEY_CODE, .rows = 100000},
+    CLR_PATHS_END,
+};
+
+/* --- debug_bounds ---------------------------------------------------------------------------- */
+
+static enum clr_status read_bounds(struct debug_cursor *cursor, struct clr_error *error)
+{
+    CLR_TRY(clr_code_bounds(cursor->base.dump->runtime, cursor->code, false, &cursor->blob,
+                            &cursor->bounds, error));
+    cursor->count = cursor->bounds.count;
+    cursor->total = clr_code_total(cursor->codes, cursor->code);
+    return CLR_OK;
+}
+
 static enum clr_status next_bound(struct clr_cursor *base, struct clr_error *error)
 {
     struct debug_cursor *cursor = (struct debug_cursor *)base;
-    base->rowid++;
-    if (++cursor->row < cursor->bounds.count)
-        return CLR_OK;
-    cursor->row = 0;
-    cursor->bounds.count = 0;
-    while (cursor->next_code < cursor->end_code) {
-        cursor->code = &cursor->codes->rows[cursor->next_code++];
-        CLR_TRY(
-            clr_job_poll(base->job, "reading bounds", cursor->next_code, cursor->end_code, error));
-        CLR_TRY(clr_code_bounds(base->dump->runtime, cursor->code, false, &cursor->blob,
-                                &cursor->bounds, error));
-        if (cursor->bounds.count != 0) {
-            cursor->total = clr_code_total(cursor->codes, cursor->code);
-            return CLR_OK;
-        }
-    }
-    base->eof = true;
+    CLR_TRY(next_row(cursor, "reading bounds", read_bounds, error));
+    if (!base->eof)
+        cursor->bound = cursor->bounds.items[cursor->row];
     return CLR_OK;
 }
 
 static enum clr_status start_bounds(struct clr_cursor *base, const struct clr_query *query,
                                     struct clr_error *error)
 {
-    CLR_TRY(start_debug((struct debug_cursor *)base, query, error));
+    CLR_TRY(start_debug(base, query, error));
     return next_bound(base, error);
 }
 
-static enum clr_status bound_column(struct clr_cursor *base, int column, sqlite3_context *context,
-                                    struct clr_error *error)
+CLR_NUMBER_FUNCTION(bound_native_end)
+{
+    const struct debug_cursor *is = row;
+    return is->row + 1 < is->count ? is->bounds.items[is->row + 1].native_offset
+                                   : clr_or_absent(is->total);
+}
+
+CLR_WORD_FUNCTION(bound_kind)
 {
     static const char *const special[] = {"no_mapping", "prolog", "epilog"};
-    const struct debug_cursor *cursor = (const struct debug_cursor *)base;
-    const struct clr_bound *bound = &cursor->bounds.items[cursor->row];
-    struct clr_method method;
-    struct clr_text text = {0};
-    switch (column) {
-    case BOUND_CODE: clr_result_u64(context, cursor->code->start); break;
-    case BOUND_ROW: clr_result_u64(context, cursor->row); break;
-    case BOUND_NATIVE_OFFSET: clr_result_u64(context, bound->native_offset); break;
-    case BOUND_NATIVE_END:
-        if (cursor->row + 1 < cursor->bounds.count)
-            clr_result_u64(context, bound[1].native_offset);
-        else
-            clr_result_known(context, cursor->total);
-        break;
-    case BOUND_IL_OFFSET:
-        if (bound->il_offset >= 0)
-            sqlite3_result_int(context, bound->il_offset);
-        break;
-    case BOUND_KIND:
-        clr_result_static(context, bound->il_offset >= 0 ? "il" : special[-bound->il_offset - 1]);
-        break;
-    case BOUND_SOURCE:
-        clr_source_text(bound->source, &text);
-        return clr_result_text(context, &text, error);
-    case BOUND_FORMAT: clr_result_static(context, cursor->blob.info.format->name); break;
-    case BOUND_FILE:
-    case BOUND_LINE:
-        if (bound->il_offset >= 0 &&
-            clr_method_read(base->dump->runtime, cursor->code->method, &method))
-            return clr_result_line(base->dump, &method, (uint32_t)bound->il_offset,
-                                   column == BOUND_FILE, context, error);
-        break;
-    }
+    int32_t il_offset = ((const struct debug_cursor *)row)->bound.il_offset;
+    return il_offset >= 0 ? "il" : special[-il_offset - 1];
+}
+
+CLR_TEXT_FUNCTION(bound_source)
+{
+    clr_source_text(((const struct debug_cursor *)row)->bound.source, text);
     return CLR_OK;
 }
 
-static const struct clr_path bound_paths[] = {
-    {.key = {{BOUND_CODE, CLR_EQ}}, .order = BOUND_ROW, .rows = 20},
-    {.order = BOUND_CODE, .rows = 100000},
-    CLR_PATHS_END,
+CLR_WORD_FUNCTION(bound_format)
+{
+    return ((const struct debug_cursor *)row)->blob.info.format->name;
+}
+
+static enum clr_status result_line(const struct debug_cursor *cursor, bool file,
+                                   sqlite3_context *context, struct clr_error *error)
+{
+    struct clr_dump *dump = cursor->base.dump;
+    struct clr_method method;
+    if (cursor->bound.il_offset < 0 ||
+        !clr_method_read(dump->runtime, cursor->code->method, &method))
+        return CLR_OK;
+    return clr_result_line(dump, &method, (uint32_t)cursor->bound.il_offset, file, context, error);
+}
+
+CLR_VALUE_FUNCTION(bound_file)
+{
+    return result_line(row, true, context, error);
+}
+
+CLR_VALUE_FUNCTION(bound_line)
+{
+    return result_line(row, false, context, error);
+}
+
+static const struct clr_column bound_columns[] = {
+    CLR_COLUMN("code", CLR_NUMBER(debug_cursor, start), "The code.", .flags = CLR_KEY,
+               .refers_to = "native_codes.start"),
+    CLR_COLUMN("row", CLR_NUMBER(debug_cursor, row),
+               "Number of the bound, as the compiler wrote it.", .flags = CLR_KEY),
+    CLR_COLUMN("native_offset", CLR_NUMBER(debug_cursor, bound.native_offset),
+               "Bytes from the start of the code; cold code counts on from hot."),
+    CLR_COLUMN("native_end", CLR_NUMBER_BY(bound_native_end),
+               "Where the next bound begins; of the last the size of the code."),
+    CLR_COLUMN("il_offset", CLR_NONNEGATIVE(debug_cursor, bound.il_offset),
+               "Offset in the method's IL; NULL where kind is not il."),
+    CLR_COLUMN("kind", CLR_WORD_BY(bound_kind), "il, no_mapping, prolog or epilog."),
+    CLR_COLUMN("source", CLR_TEXT_BY(bound_source),
+               "Why it is there: stack_empty, call_instruction, async and others, as a comma list; "
+               "invalid if no reason is given."),
+    CLR_COLUMN(
+        "format", CLR_WORD_BY(bound_format),
+        "DebugInfo format that it was read from: nibble (.NET 8 and 9), 1 (10), 2 or c1 (11)."),
+    CLR_COLUMN("file", CLR_VALUE_BY(CLR_TEXT, bound_file),
+               "Source file, where the module's PDB is at hand.", .flags = CLR_HIDDEN),
+    CLR_COLUMN("line", CLR_VALUE_BY(CLR_INTEGER, bound_line), "Line in it, from 1.",
+               .flags = CLR_HIDDEN),
+    CLR_END,
 };
 
 const struct clr_table clr_table_debug_bounds = {
@@ -170,81 +180,38 @@ const struct clr_table clr_table_debug_bounds = {
     .example = "SELECT native_offset, il_offset, kind FROM debug_bounds WHERE code = (SELECT "
                "min(start) FROM native_codes WHERE kind = 'jit' AND debug_info IS NOT NULL)",
     .columns = bound_columns,
-    .paths = bound_paths,
+    .paths = paths,
     .needs = CLR_PART_RUNTIME,
     .contract = CLR_CONTRACT_DEBUG_INFO,
     .cursor_size = sizeof(struct debug_cursor),
     .start = start_bounds,
     .next = next_bound,
     .finish = finish_debug,
-    .column = bound_column,
 };
 
 /* --- debug_vars ------------------------------------------------------------------------------ */
 
-enum var_column {
-    VAR_CODE,
-    VAR_ROW,
-    VAR_NATIVE_OFFSET,
-    VAR_NATIVE_END,
-    VAR_VARIABLE,
-    VAR_KIND,
-    VAR_LOCATION,
-    VAR_SPECIAL,
-    VAR_CALL_IL_OFFSET,
-    VAR_COLUMNS
-};
-
-static const struct clr_column var_columns[] = {
-    [VAR_CODE] = CLR_COLUMN("code", CLR_BY_TABLE(CLR_INTEGER), "The code.", .flags = CLR_KEY,
-                            .refers_to = "native_codes.start"),
-    [VAR_ROW] = CLR_COLUMN("row", CLR_BY_TABLE(CLR_INTEGER),
-                           "Number of the entry, as the compiler wrote it.", .flags = CLR_KEY),
-    [VAR_NATIVE_OFFSET] = CLR_COLUMN("native_offset", CLR_BY_TABLE(CLR_INTEGER),
-                                     "From which byte of the code on the variable is there."),
-    [VAR_NATIVE_END] = CLR_COLUMN("native_end", CLR_BY_TABLE(CLR_INTEGER), "Up to which."),
-    [VAR_VARIABLE] = CLR_COLUMN(
-        "variable", CLR_BY_TABLE(CLR_INTEGER),
-        "Number: parameters from 0 (this is the first), then locals; negative: see special."),
-    [VAR_KIND] = CLR_COLUMN("kind", CLR_BY_TABLE(CLR_TEXT),
-                            "Kind of place: register, stack, register_register and others; byref: "
-                            "the place holds its address."),
-    [VAR_LOCATION] =
-        CLR_COLUMN("location", CLR_BY_TABLE(CLR_TEXT), "Such as rbx, [rbp-0x8], rax:rdx."),
-    [VAR_SPECIAL] =
-        CLR_COLUMN("special", CLR_BY_TABLE(CLR_TEXT),
-                   "What is no parameter or local: varargs_handle, return_buffer, generic_context, "
-                   "async_continuation, call_return, unknown; else NULL."),
-    [VAR_CALL_IL_OFFSET] = CLR_COLUMN("call_il_offset", CLR_BY_TABLE(CLR_INTEGER),
-                                      "Of a call_return: IL offset of the call."),
-    [VAR_COLUMNS] = CLR_END,
-};
+static enum clr_status read_variables(struct debug_cursor *cursor, struct clr_error *error)
+{
+    CLR_TRY(clr_code_variables(cursor->base.dump->runtime, cursor->code, &cursor->blob,
+                               &cursor->variables, error));
+    cursor->count = cursor->variables.count;
+    return CLR_OK;
+}
 
 static enum clr_status next_var(struct clr_cursor *base, struct clr_error *error)
 {
     struct debug_cursor *cursor = (struct debug_cursor *)base;
-    base->rowid++;
-    if (++cursor->row < cursor->variables.count)
-        return CLR_OK;
-    cursor->row = 0;
-    cursor->variables.count = 0;
-    while (cursor->next_code < cursor->end_code) {
-        cursor->code = &cursor->codes->rows[cursor->next_code++];
-        CLR_TRY(clr_job_poll(base->job, "reading variables", cursor->next_code, cursor->end_code,
-                             error));
-        CLR_TRY(clr_code_variables(base->dump->runtime, cursor->code, &cursor->blob,
-                                   &cursor->variables, error));
-        if (cursor->variables.count != 0)
-            return CLR_OK;
-    }
-    base->eof = true;
+    CLR_TRY(next_row(cursor, "reading variables", read_variables, error));
+    if (!base->eof)
+        cursor->variable = cursor->variables.items[cursor->row];
     return CLR_OK;
 }
 
 static enum clr_status start_vars(struct clr_cursor *base, const struct clr_query *query,
                                   struct clr_error *error)
 {
-    CLR_TRY(start_debug((struct debug_cursor *)base, query, error));
+    CLR_TRY(start_debug(base, query, error));
     return next_var(base, error);
 }
 
@@ -298,38 +265,52 @@ static void put_location(const struct clr_dump *dump, const struct clr_variable 
     }
 }
 
-static enum clr_status var_column(struct clr_cursor *base, int column, sqlite3_context *context,
-                                  struct clr_error *error)
+CLR_WORD_FUNCTION(var_kind)
 {
-    const struct debug_cursor *cursor = (const struct debug_cursor *)base;
-    const struct clr_variable *variable = &cursor->variables.items[cursor->row];
-    const struct clr_debug_format *format = cursor->blob.info.format;
-    struct clr_text text = {0};
-    switch (column) {
-    case VAR_CODE: clr_result_u64(context, cursor->code->start); break;
-    case VAR_ROW: clr_result_u64(context, cursor->row); break;
-    case VAR_NATIVE_OFFSET: clr_result_u64(context, variable->start); break;
-    case VAR_NATIVE_END: clr_result_u64(context, variable->end); break;
-    case VAR_VARIABLE: sqlite3_result_int(context, variable->number); break;
-    case VAR_KIND: clr_result_static(context, clr_variable_kind_text(variable->kind)); break;
-    case VAR_LOCATION:
-        put_location(base->dump, variable, &text);
-        return clr_result_text(context, &text, error);
-    case VAR_SPECIAL:
-        clr_result_static(context, clr_variable_special(format, variable->number));
-        break;
-    case VAR_CALL_IL_OFFSET:
-        if (format->call_return != 0 && variable->number == format->call_return)
-            clr_result_u64(context, variable->call_il);
-        break;
-    }
+    return clr_variable_kind_text(((const struct debug_cursor *)row)->variable.kind);
+}
+
+CLR_TEXT_FUNCTION(var_location)
+{
+    put_location(cursor->dump, &((const struct debug_cursor *)row)->variable, text);
     return CLR_OK;
 }
 
-static const struct clr_path var_paths[] = {
-    {.key = {{VAR_CODE, CLR_EQ}}, .order = VAR_ROW, .rows = 20},
-    {.order = VAR_CODE, .rows = 100000},
-    CLR_PATHS_END,
+CLR_WORD_FUNCTION(var_special)
+{
+    const struct debug_cursor *is = row;
+    return clr_variable_special(is->blob.info.format, is->variable.number);
+}
+
+CLR_NUMBER_FUNCTION(var_call_il_offset)
+{
+    const struct debug_cursor *is = row;
+    int32_t call_return = is->blob.info.format->call_return;
+    return call_return != 0 && is->variable.number == call_return ? is->variable.call_il
+                                                                  : CLR_ABSENT;
+}
+
+static const struct clr_column var_columns[] = {
+    CLR_COLUMN("code", CLR_NUMBER(debug_cursor, start), "The code.", .flags = CLR_KEY,
+               .refers_to = "native_codes.start"),
+    CLR_COLUMN("row", CLR_NUMBER(debug_cursor, row),
+               "Number of the entry, as the compiler wrote it.", .flags = CLR_KEY),
+    CLR_COLUMN("native_offset", CLR_NUMBER(debug_cursor, variable.start),
+               "From which byte of the code on the variable is there."),
+    CLR_COLUMN("native_end", CLR_NUMBER(debug_cursor, variable.end), "Up to which."),
+    CLR_COLUMN(
+        "variable", CLR_NUMBER(debug_cursor, variable.number),
+        "Number: parameters from 0 (this is the first), then locals; negative: see special."),
+    CLR_COLUMN("kind", CLR_WORD_BY(var_kind),
+               "Kind of place: register, stack, register_register and others; byref: the place "
+               "holds its address."),
+    CLR_COLUMN("location", CLR_TEXT_BY(var_location), "Such as rbx, [rbp-0x8], rax:rdx."),
+    CLR_COLUMN("special", CLR_WORD_BY(var_special),
+               "What is no parameter or local: varargs_handle, return_buffer, generic_context, "
+               "async_continuation, call_return, unknown; else NULL."),
+    CLR_COLUMN("call_il_offset", CLR_NUMBER_BY(var_call_il_offset),
+               "Of a call_return: IL offset of the call."),
+    CLR_END,
 };
 
 const struct clr_table clr_table_debug_vars = {
@@ -338,12 +319,11 @@ const struct clr_table clr_table_debug_vars = {
     .example = "SELECT * FROM debug_vars WHERE code = (SELECT min(start) FROM native_codes WHERE "
                "kind = 'jit' AND debug_info IS NOT NULL)",
     .columns = var_columns,
-    .paths = var_paths,
+    .paths = paths,
     .needs = CLR_PART_RUNTIME,
     .contract = CLR_CONTRACT_DEBUG_INFO,
     .cursor_size = sizeof(struct debug_cursor),
     .start = start_vars,
     .next = next_var,
     .finish = finish_debug,
-    .column = var_column,
 };

@@ -21,14 +21,14 @@ struct regions {
     size_t section_count;
     bool sections_read, is_made;
 };
-static const char regions_owner;
 
-static void deinit_regions(void *kept)
+static void free_regions(void *kept)
 {
     struct regions *regions = kept;
     clr_free(regions->rows);
     clr_lookup_deinit(&regions->stack_pointers);
     clr_free(regions->sections);
+    clr_free(regions);
 }
 
 static int compare_regions(const void *left, const void *right)
@@ -65,17 +65,16 @@ static void drop_duplicates(struct clr_dump *dump, struct regions *regions)
 static enum clr_status load_regions(struct clr_dump *dump, CLR_UNUSED struct clr_job *job,
                                     struct clr_error *error)
 {
-    struct regions *regions =
-        clr_keep(dump, &regions_owner, sizeof *regions, deinit_regions, error);
-    if (!regions)
-        return CLR_NOMEM;
+    struct regions *regions = NULL;
+    CLR_TRY(clr_dump_keep(dump, free_regions, sizeof *regions, &regions, error));
     if (regions->is_made)
         return CLR_OK;
     const struct clr_region *all;
     const struct clr_os_thread *threads;
     size_t count = clr_process_regions(dump->process, &all);
     size_t thread_count = clr_process_threads(dump->process, &threads);
-    deinit_regions(regions); /* of a time that ran out of memory */
+    regions->stack_pointers.count = 0; /* of a time that ran out of memory */
+    clr_free(regions->rows);
     bool fits = (regions->rows = clr_alloc(count + 1, sizeof *regions->rows)) != NULL;
     for (size_t i = 0; fits && i < thread_count; i++)
         fits = clr_lookup_add(&regions->stack_pointers, threads[i].sp, (uint32_t)i);
@@ -93,7 +92,7 @@ static enum clr_status load_regions(struct clr_dump *dump, CLR_UNUSED struct clr
 
 static const void *list_regions(const struct clr_dump *dump, size_t *count)
 {
-    const struct regions *regions = clr_kept(dump, &regions_owner);
+    const struct regions *regions = clr_dump_kept(dump, free_regions);
     *count = regions->count;
     return regions->rows;
 }
@@ -175,7 +174,7 @@ static bool has_suffix(const char *text, const char *suffix)
 static enum clr_status runtime_use(struct clr_dump *dump, struct clr_job *job, uint64_t start,
                                    uint64_t last, const char **use, struct clr_error *error)
 {
-    struct regions *regions = clr_kept(dump, &regions_owner);
+    struct regions *regions = clr_dump_kept(dump, free_regions);
     struct clr_error unread = {0};
     bool have = false;
     if (!dump->runtime)
@@ -208,7 +207,7 @@ static const char *region_use(const struct clr_dump *dump, const struct clr_regi
         last = UINT64_MAX;
     if (holds_heap(dump->gc, region->start, last))
         return "gc heap";
-    const struct regions *regions = clr_kept(dump, &regions_owner);
+    const struct regions *regions = clr_dump_kept(dump, free_regions);
     const struct clr_lookup *stacks = &regions->stack_pointers;
     size_t at = clr_lookup_find(stacks, (int64_t)region->start);
     if (at < stacks->count && stacks->entries[at].key <= (int64_t)last)

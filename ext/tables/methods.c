@@ -3,106 +3,70 @@
  *
  * The list of all methods is made after the walk, for it goes over the list of all types: their own
  * methods, the instantiations of generic methods that modules keep, and whatever native code names
- * (DynamicMethods and stubs are in no other place). A method that is asked for by its address is
- * read from the process.
+ * (DynamicMethods and stubs are in no other place). A method that is asked for by its address needs no list
+ * if it has code, or is one of its type's.
  */
 #include <stdlib.h>
 
-#include "base/alloc.h"
 #include "cache.h"
-#include "lines.h"
-#include "results.h"
 #include "runtime/code.h"
 #include "runtime/methods.h"
 
-static enum clr_status no_memory(struct clr_error *error)
+/* --- The list -------------------------------------------------------------------------------- */
+
+struct method_list { /* kept with the dump */
+    CLR_ARRAY(uint64_t) methods;
+    bool is_made;
+};
+
+static void free_methods(void *kept)
 {
-    return clr_fail(error, CLR_NOMEM, 0, "out of memory");
+    struct method_list *list = kept;
+    CLR_ARRAY_FREE(&list->methods);
+    clr_free(list);
 }
 
-enum method_column {
-    METHOD_ADDRESS,
-    METHOD_TYPE,
-    METHOD_NAME,
-    METHOD_SIGNATURE,
-    METHOD_TOKEN,
-    METHOD_MODULE,
-    METHOD_NATIVE_CODE,
-    METHOD_IL_ADDRESS,
-    METHOD_IS_DYNAMIC,
-    METHOD_COLUMNS
-};
-
-static const struct clr_column method_columns[] = {
-    [METHOD_ADDRESS] = CLR_COLUMN("address", CLR_BY_TABLE(CLR_INTEGER),
-                                  "Address of the MethodDesc.", .flags = CLR_KEY),
-    [METHOD_TYPE] = CLR_COLUMN(
-        "type", CLR_BY_TABLE(CLR_INTEGER),
-        "The type that declares it; of a generic type the one whose code is shared. NULL "
-        "for methods that were made at run time, which no type declares.",
-        .refers_to = "types.address"),
-    [METHOD_NAME] =
-        CLR_COLUMN("name", CLR_BY_TABLE(CLR_TEXT), "Bare name, without type and signature."),
-    [METHOD_SIGNATURE] = CLR_COLUMN("signature", CLR_BY_TABLE(CLR_TEXT),
-                                    "Result, name, type parameters and parameters, as in C#."),
-    [METHOD_TOKEN] = CLR_COLUMN("token", CLR_BY_TABLE(CLR_INTEGER),
-                                "MethodDef token; NULL for methods without metadata."),
-    [METHOD_MODULE] = CLR_COLUMN("module", CLR_BY_TABLE(CLR_INTEGER), "The type's module.",
-                                 .refers_to = "modules.address"),
-    [METHOD_NATIVE_CODE] = CLR_COLUMN("native_code", CLR_BY_TABLE(CLR_INTEGER),
-                                      "The code that a call runs; NULL if there is none yet.",
-                                      .refers_to = "native_codes.start"),
-    [METHOD_IL_ADDRESS] =
-        CLR_COLUMN("il_address", CLR_BY_TABLE(CLR_INTEGER),
-                   "Where its IL begins in the image of its module; NULL if it has none."),
-    [METHOD_IS_DYNAMIC] = CLR_COLUMN("is_dynamic", CLR_BY_TABLE(CLR_INTEGER),
-                                     "1: a DynamicMethod, or a stub that the runtime made."),
-    [METHOD_COLUMNS] = CLR_END,
-};
-
-enum { METHODS_BY_ADDRESS, METHODS_BY_TYPE, METHODS_BY_MODULE, METHODS_SCAN };
-
-struct method_list {
-    struct clr_cache *cache;
+struct listing {
+    struct clr_dump *dump;
+    struct method_list *list;
     struct clr_map seen;
-    bool failed;
+    bool failed; /* no memory */
 };
 
-static bool add_method(void *context, uint64_t address)
+static bool add_method(struct listing *listing, uint64_t address)
 {
-    struct method_list *list = context;
-    struct clr_cache *cache = list->cache;
     uint64_t known;
-    if (address == 0 || clr_map_get(&list->seen, address, &known))
+    if (address == 0 || clr_map_get(&listing->seen, address, &known))
         return true;
-    if (!clr_grow(&cache->methods, cache->method_count, &cache->method_room,
-                  sizeof *cache->methods) ||
-        !clr_map_put(&list->seen, address, 1)) {
-        list->failed = true;
-        return false;
-    }
-    cache->methods[cache->method_count++] = address;
-    return true;
+    listing->failed = !CLR_ARRAY_ADD(&listing->list->methods, address) ||
+                      !clr_map_put(&listing->seen, address, 1);
+    return !listing->failed;
 }
 
-static enum clr_status add_of_types(struct clr_dump *dump, struct clr_job *job,
-                                    struct method_list *list, struct clr_error *error)
+/* Begins a walk of the methods of a type, which are those of the types that share its code. */
+static bool walk_methods(struct clr_dump *dump, uint64_t address, struct clr_method_walk *walk)
+{
+    struct clr_type type;
+    return clr_type_known(dump, address, &type) &&
+           (type.canonical == 0 || type.canonical == address) &&
+           clr_method_walk_start(walk, dump->runtime, address);
+}
+
+static enum clr_status add_of_types(struct listing *listing, struct clr_job *job,
+                                    struct clr_error *error)
 {
     const uint64_t *types;
     size_t count;
-    CLR_TRY(clr_dump_types(dump, job, &types, &count, error));
+    CLR_TRY(clr_dump_types(listing->dump, job, &types, &count, error));
     for (size_t i = 0; i < count; i++) {
         struct clr_method_walk walk;
         struct clr_method method;
-        struct clr_type type;
         CLR_TRY(clr_job_poll(job, "listing methods", i, count, error));
-        if (!clr_type_known(dump, types[i], &type) ||
-            (type.canonical != 0 && type.canonical != types[i]) ||
-            !clr_method_walk_start(&walk, dump->runtime, types[i]))
+        if (!walk_methods(listing->dump, types[i], &walk))
             continue;
         while (clr_method_next(&walk, &method))
-            if (!add_method(list, method.address))
-                return no_memory(error);
+            if (!add_method(listing, method.address))
+                return clr_no_memory(error);
     }
     return CLR_OK;
 }
@@ -110,50 +74,44 @@ static enum clr_status add_of_types(struct clr_dump *dump, struct clr_job *job,
 /* Instantiated methods of a module's table: only those that are methods by all that is saved. */
 static bool add_instance(void *context, uint64_t address)
 {
-    struct {
-        struct method_list *list;
-        struct clr_dump *dump;
-    } *both = context;
+    struct listing *listing = context;
     struct clr_method method;
-    if (clr_method_read(both->dump->runtime, address, &method))
-        return add_method(both->list, address);
-    clr_problem(both->dump->problems, CLR_WARNING, "methods", address, 0,
+    if (clr_method_read(listing->dump->runtime, address, &method))
+        return add_method(listing, address);
+    clr_problem(listing->dump->problems, CLR_WARNING, "methods", address, 0,
                 "a table of instantiated methods names 0x%llx, which is no method, or not saved",
                 (unsigned long long)address);
     return true;
 }
 
-static enum clr_status add_of_modules(struct clr_dump *dump, struct method_list *list,
-                                      struct clr_error *error)
+static enum clr_status add_of_modules(struct listing *listing, struct clr_error *error)
 {
-    struct {
-        struct method_list *list;
-        struct clr_dump *dump;
-    } both = {list, dump};
+    struct clr_runtime *runtime = listing->dump->runtime;
     const struct clr_module *const *modules;
     struct clr_error unread = {0}; /* a problem says so; types and code remain */
     size_t count = 0;
-    enum clr_status status = clr_modules(dump->runtime, &modules, &count, &unread);
+    enum clr_status status = clr_modules(runtime, &modules, &count, &unread);
     if (status == CLR_NOMEM)
-        return no_memory(error);
+        return clr_no_memory(error);
     for (size_t i = 0; status == CLR_OK && i < count; i++) {
-        CLR_TRY(clr_module_methods(dump->runtime, modules[i], add_instance, &both, error));
-        if (list->failed)
-            return no_memory(error);
+        CLR_TRY(clr_module_methods(runtime, modules[i], add_instance, listing, error));
+        if (listing->failed)
+            return clr_no_memory(error);
     }
     return CLR_OK;
 }
 
-static enum clr_status add_of_codes(struct clr_dump *dump, struct clr_job *job,
-                                    struct method_list *list, struct clr_error *error)
+static enum clr_status add_of_codes(struct listing *listing, struct clr_job *job,
+                                    struct clr_error *error)
 {
+    struct clr_runtime *runtime = listing->dump->runtime;
     const struct clr_codes *codes;
-    if (!dump->runtime->contract[CLR_CONTRACT_CODE])
+    if (!runtime->contract[CLR_CONTRACT_CODE])
         return CLR_OK;
-    CLR_TRY(clr_codes_need(dump->runtime, job, &codes, error));
+    CLR_TRY(clr_codes_need(runtime, job, &codes, error));
     for (size_t i = 0; i < codes->count; i++)
-        if (!add_method(list, codes->rows[i].method))
-            return no_memory(error);
+        if (!add_method(listing, codes->rows[i].method))
+            return clr_no_memory(error);
     return CLR_OK;
 }
 
@@ -163,166 +121,163 @@ static int by_value(const void *a, const void *b)
     return (int64_t)*x < (int64_t)*y ? -1 : (int64_t)*x > (int64_t)*y;
 }
 
-static enum clr_status need_methods(struct clr_dump *dump, struct clr_job *job,
-                                    struct clr_cache **cache, struct clr_error *error)
+static enum clr_status require_methods(const struct clr_runtime *runtime, struct clr_error *error)
 {
-    CLR_TRY(clr_cache(dump, cache, error));
-    if ((*cache)->methods_built)
+    if (clr_has(runtime->methods.chunk_bytes) && clr_has(runtime->methods.flags))
         return CLR_OK;
-    struct method_list list = {.cache = *cache};
-    (*cache)->method_count = 0;
-    enum clr_status status = add_of_types(dump, job, &list, error);
+    return clr_fail(error, CLR_UNSUPPORTED, 0,
+                    "methods cannot be given: the runtime does not describe MethodDescs");
+}
+
+static enum clr_status load_methods(struct clr_dump *dump, struct clr_job *job,
+                                    struct clr_error *error)
+{
+    struct listing listing = {.dump = dump};
+    CLR_TRY(require_methods(dump->runtime, error));
+    CLR_TRY(clr_dump_keep(dump, free_methods, sizeof *listing.list, &listing.list, error));
+    if (listing.list->is_made)
+        return CLR_OK;
+    listing.list->methods.count = 0;
+    enum clr_status status = add_of_types(&listing, job, error);
     if (status == CLR_OK)
-        status = add_of_modules(dump, &list, error);
+        status = add_of_modules(&listing, error);
     if (status == CLR_OK)
-        status = add_of_codes(dump, job, &list, error);
-    clr_map_deinit(&list.seen);
+        status = add_of_codes(&listing, job, error);
+    clr_map_deinit(&listing.seen);
     CLR_TRY(status);
-    if ((*cache)->method_count > 1)
-        qsort((*cache)->methods, (*cache)->method_count, sizeof *(*cache)->methods, by_value);
-    (*cache)->methods_built = true;
+    if (listing.list->methods.count > 1)
+        qsort(listing.list->methods.items, listing.list->methods.count, sizeof(uint64_t), by_value);
+    listing.list->is_made = true;
     return CLR_OK;
 }
 
-/* Methods by type or module. */
-static enum clr_status method_index(struct clr_dump *dump, struct clr_job *job,
-                                    struct clr_cache *cache, bool by_module,
-                                    const struct clr_lookup **result, struct clr_error *error)
+static const void *list_methods(const struct clr_dump *dump, size_t *count)
 {
-    struct clr_lookup *index = by_module ? &cache->method_modules : &cache->method_types;
-    *result = index;
-    if (index->built)
-        return CLR_OK;
-    clr_lookup_deinit(index);
-    for (size_t i = 0; i < cache->method_count; i++) {
-        struct clr_method method;
-        enum clr_status status =
-            clr_job_poll(job, "listing methods", i, cache->method_count, error);
-        if (status == CLR_OK && clr_method_read(dump->runtime, cache->methods[i], &method) &&
-            (by_module || method.kind != CLR_METHOD_DYNAMIC) &&
-            !clr_lookup_add(index, by_module ? method.module : method.type, (uint32_t)i))
-            status = no_memory(error);
-        if (status != CLR_OK) {
-            clr_lookup_deinit(index);
-            return status;
-        }
-    }
-    clr_lookup_sort(index);
-    return CLR_OK;
+    const struct method_list *list = clr_dump_kept(dump, free_methods);
+    *count = list->methods.count;
+    return list->methods.items;
 }
 
-struct method_cursor {
-    struct clr_cursor base;
-    const uint64_t *list;
-    const struct clr_lookup *index; /* NULL: all of LIST */
-    size_t at, left;
-    struct clr_method method;
-};
-
-static enum clr_status next_method(struct clr_cursor *base, struct clr_error *error)
+/* Whether what makes the list leads to METHOD, as far as its code and its type tell. */
+static enum clr_status is_led_to(struct clr_dump *dump, struct clr_job *job,
+                                 const struct clr_method *method, bool *listed,
+                                 struct clr_error *error)
 {
-    struct method_cursor *cursor = (struct method_cursor *)base;
-    (void)error;
-    while (cursor->left != 0) {
-        size_t row = cursor->index ? cursor->index->entries[cursor->at].row : cursor->at;
-        cursor->left--;
-        cursor->at += base->descending ? (size_t)-1 : 1;
-        base->rowid = (int64_t)cursor->list[row];
-        if (clr_method_read(base->dump->runtime, cursor->list[row], &cursor->method))
+    const struct clr_codes *codes;
+    struct clr_method_walk walk;
+    struct clr_method other;
+    size_t first;
+    if (dump->runtime->contract[CLR_CONTRACT_CODE]) {
+        CLR_TRY(clr_codes_need(dump->runtime, job, &codes, error));
+        if ((*listed = clr_codes_of(codes, method->address, &first) != 0))
             return CLR_OK;
     }
-    base->eof = true;
-    return CLR_OK;
-}
-
-static enum clr_status start_methods(struct clr_cursor *base, const struct clr_query *query,
-                                     struct clr_error *error)
-{
-    struct method_cursor *cursor = (struct method_cursor *)base;
-    struct clr_dump *dump = base->dump;
-    struct clr_cache *cache;
-    cursor->index = NULL;
-    cursor->left = 0;
-    base->descending = query->descending;
-    if (!clr_has(dump->runtime->methods.chunk_bytes) || !clr_has(dump->runtime->methods.flags))
-        return clr_fail(error, CLR_UNSUPPORTED, 0,
-                        "methods cannot be given: the runtime does not describe MethodDescs");
-    if (query->path == METHODS_BY_ADDRESS) {
-        base->rowid = clr_equal_int(query, 0);
-        base->eof = !clr_method_proved(dump->runtime, (uint64_t)base->rowid, &cursor->method);
+    CLR_TRY(clr_dump_has_type(dump, job, method->type, listed, error));
+    if (!*listed)
         return CLR_OK;
-    }
-    CLR_TRY(need_methods(dump, base->job, &cache, error));
-    cursor->list = cache->methods;
-    cursor->at = 0;
-    cursor->left = cache->method_count;
-    if (query->path != METHODS_SCAN) {
-        CLR_TRY(method_index(dump, base->job, cache, query->path == METHODS_BY_MODULE,
-                             &cursor->index, error));
-        clr_lookup_range(cursor->index, clr_equal_int(query, 0), &cursor->at, &cursor->left);
-    }
-    if (base->descending && cursor->left > 0)
-        cursor->at += cursor->left - 1;
-    return next_method(base, error);
-}
-
-static enum clr_status method_column(struct clr_cursor *base, int column, sqlite3_context *context,
-                                     struct clr_error *error)
-{
-    const struct clr_method *method = &((struct method_cursor *)base)->method;
-    struct clr_runtime *runtime = base->dump->runtime;
-    const struct clr_codes *codes;
-    const struct clr_code *code;
-    struct clr_text text = {0};
-    switch (column) {
-    case METHOD_ADDRESS: clr_result_u64(context, method->address); break;
-    case METHOD_TYPE:
-        if (method->kind != CLR_METHOD_DYNAMIC)
-            clr_result_u64(context, method->type);
-        break;
-    case METHOD_NAME:
-        clr_method_name(runtime, method, &text);
-        return clr_result_text(context, &text, error);
-    case METHOD_SIGNATURE:
-        if (clr_method_signature(runtime, method, &text) || text.failed)
-            return clr_result_text(context, &text, error);
-        break;
-    case METHOD_TOKEN: clr_result_known(context, method->token); break;
-    case METHOD_MODULE: clr_result_known(context, method->module); break;
-    case METHOD_NATIVE_CODE:
-        if (!runtime->contract[CLR_CONTRACT_CODE])
-            break;
-        CLR_TRY(clr_codes_need(runtime, base->job, &codes, error));
-        if ((code = clr_code_active(codes, method->address)))
-            clr_result_u64(context, code->start);
-        break;
-    case METHOD_IL_ADDRESS: clr_result_known(context, clr_method_il(runtime, method)); break;
-    case METHOD_IS_DYNAMIC: clr_result_bool(context, method->kind == CLR_METHOD_DYNAMIC); break;
-    }
+    *listed = false;
+    if (walk_methods(dump, method->type, &walk))
+        while (!*listed && clr_method_next(&walk, &other))
+            *listed = other.address == method->address;
     return CLR_OK;
 }
 
-static const struct clr_path method_paths[] = {
-    [METHODS_BY_ADDRESS] = {.key = {{METHOD_ADDRESS, CLR_EQ}},
-                            .order = METHOD_ADDRESS,
-                            .reversible = true,
-                            .unique = true,
-                            .rows = 1},
-    [METHODS_BY_TYPE] = {.key = {{METHOD_TYPE, CLR_EQ}},
-                         .order = METHOD_ADDRESS,
-                         .reversible = true,
-                         .needs = CLR_PART_RUNTIME,
-                         .rows = 20},
-    [METHODS_BY_MODULE] = {.key = {{METHOD_MODULE, CLR_EQ}},
-                           .order = METHOD_ADDRESS,
-                           .reversible = true,
-                           .needs = CLR_PART_RUNTIME,
-                           .rows = 3000},
-    [METHODS_SCAN] = {.order = METHOD_ADDRESS,
-                      .reversible = true,
-                      .needs = CLR_PART_RUNTIME,
-                      .rows = 20000},
-    CLR_PATHS_END,
+static enum clr_status lists_method(struct clr_dump *dump, struct clr_job *job, uint64_t address,
+                                    bool *listed, struct clr_error *error)
+{
+    const struct method_list *list = clr_dump_kept(dump, free_methods);
+    struct clr_method method;
+    *listed = false;
+    CLR_TRY(require_methods(dump->runtime, error));
+    if (!list || !list->is_made) {
+        if (!clr_method_read(dump->runtime, address, &method))
+            return CLR_OK;
+        CLR_TRY(is_led_to(dump, job, &method, listed, error));
+        if (*listed)
+            return CLR_OK;
+        CLR_TRY(load_methods(dump, job, error));
+        list = clr_dump_kept(dump, free_methods);
+    }
+    *listed =
+        list->methods.count != 0 && bsearch(&address, list->methods.items, list->methods.count,
+                                            sizeof address, by_value) != NULL;
+    return CLR_OK;
+}
+
+/* --- The table ------------------------------------------------------------------------------- */
+
+static enum clr_status read_method(struct clr_cursor *cursor, uint64_t address, void *row,
+                                   bool *found, CLR_UNUSED struct clr_error *error)
+{
+    *found = clr_method_read(cursor->dump->runtime, address, row);
+    return CLR_OK;
+}
+
+/* What was made at run time has the MethodTable of its like, or of a type that it serves. */
+CLR_NUMBER_FUNCTION(method_type)
+{
+    const struct clr_method *method = row;
+    return method->kind == CLR_METHOD_DYNAMIC ? CLR_ABSENT : method->type;
+}
+
+CLR_TEXT_FUNCTION(method_name)
+{
+    clr_method_name(cursor->dump->runtime, row, text);
+    return CLR_OK;
+}
+
+CLR_TEXT_FUNCTION(method_signature)
+{
+    clr_method_signature(cursor->dump->runtime, row, text);
+    return CLR_OK;
+}
+
+CLR_VALUE_FUNCTION(method_native_code)
+{
+    struct clr_runtime *runtime = cursor->dump->runtime;
+    const struct clr_codes *codes;
+    if (!runtime->contract[CLR_CONTRACT_CODE])
+        return CLR_OK;
+    CLR_TRY(clr_codes_need(runtime, cursor->job, &codes, error));
+    const struct clr_code *code = clr_code_active(codes, ((const struct clr_method *)row)->address);
+    if (code)
+        clr_result_u64(context, code->start);
+    return CLR_OK;
+}
+
+CLR_NUMBER_FUNCTION(method_il_address)
+{
+    return clr_or_absent(clr_method_il(cursor->dump->runtime, row));
+}
+
+CLR_NUMBER_FUNCTION(method_is_dynamic)
+{
+    return ((const struct clr_method *)row)->kind == CLR_METHOD_DYNAMIC;
+}
+
+static const struct clr_column columns[] = {
+    CLR_COLUMN("address", CLR_NUMBER(clr_method, address), "Address of the MethodDesc.",
+               .flags = CLR_KEY),
+    CLR_COLUMN(
+        "type", CLR_NUMBER_BY(method_type),
+        "The type that declares it; of a generic type the one whose code is shared. NULL for "
+        "methods that were made at run time, which no type declares.",
+        .refers_to = "types.address", .found = 20),
+    CLR_COLUMN("name", CLR_TEXT_BY(method_name), "Bare name, without type and signature."),
+    CLR_COLUMN("signature", CLR_NONEMPTY_TEXT_BY(method_signature),
+               "Result, name, type parameters and parameters, as in C#."),
+    CLR_COLUMN("token", CLR_NONZERO(clr_method, token),
+               "MethodDef token; NULL for methods without metadata."),
+    CLR_COLUMN("module", CLR_NONZERO(clr_method, module), "The type's module.",
+               .refers_to = "modules.address", .found = 3000),
+    CLR_COLUMN("native_code", CLR_VALUE_BY(CLR_INTEGER, method_native_code),
+               "The code that a call runs; NULL if there is none yet.",
+               .refers_to = "native_codes.start"),
+    CLR_COLUMN("il_address", CLR_NUMBER_BY(method_il_address),
+               "Where its IL begins in the image of its module; NULL if it has none."),
+    CLR_COLUMN("is_dynamic", CLR_NUMBER_BY(method_is_dynamic),
+               "1: a DynamicMethod, or a stub that the runtime made."),
+    CLR_END,
 };
 
 const struct clr_table clr_table_methods = {
@@ -332,12 +287,14 @@ const struct clr_table clr_table_methods = {
         "and stubs; a method is a MethodDesc.",
     .example = "SELECT m.signature FROM types AS t JOIN methods AS m ON m.type = t.address WHERE "
                "t.name = 'System.Object'",
-    .columns = method_columns,
-    .paths = method_paths,
+    .columns = columns,
+    .list = {.get = list_methods,
+             .load = load_methods,
+             .lists = lists_method,
+             .read = read_method,
+             .read_size = sizeof(struct clr_method),
+             .reading = "listing methods",
+             .rows = 20000},
     .needs = CLR_PART_RUNTIME,
     .contract = CLR_CONTRACT_TYPES,
-    .cursor_size = sizeof(struct method_cursor),
-    .start = start_methods,
-    .next = next_method,
-    .column = method_column,
 };

@@ -7,7 +7,7 @@
  *   reachable_from(of_object)               everything that references lead to, breadth first
  *   retained_by(of_object)                  everything that it dominates
  */
-#include "dump/paths.h"
+#include "graph/paths.h"
 
 #include "base/alloc.h"
 #include "inspect/fieldpath.h"
@@ -130,12 +130,14 @@ static enum clr_status start_paths(struct clr_cursor *base, const struct clr_que
     base->rowid = 0;
     CLR_TRY(object_argument(base, query, &number, error));
     if (cursor->most <= 1) {
-        CLR_TRY(clr_path_shortest(base->dump, number, &cursor->path, error));
+        CLR_TRY(
+            clr_path_shortest(base->dump->refs, &base->dump->reach, number, &cursor->path, error));
         base->eof = cursor->path.count == 0 || cursor->most < 1;
         return CLR_OK;
     }
     CLR_TRY(clr_dump_need(base->dump, CLR_PART_REVERSE, base->job, error));
-    CLR_TRY(clr_path_search_start(base->dump, number, &cursor->search, error));
+    CLR_TRY(clr_path_search_start(base->dump->links, &base->dump->reach, base->dump->roots, number,
+                                  &cursor->search, error));
     CLR_TRY(clr_path_search_next(cursor->search, base->job, &cursor->path, &found, error));
     base->eof = !found;
     return CLR_OK;

@@ -8,19 +8,9 @@
  *
  * The key is the slot's address, so rows come in the order of their sources, not of the key.
  */
-#include "inspect/fieldpath.h"
-#include "results.h"
+#include "table.h"
 
-enum ref_column {
-    REF_ADDRESS,
-    REF_SOURCE,
-    REF_TARGET,
-    REF_OFFSET,
-    REF_KIND,
-    REF_FIELD,
-    REF_ELEMENT,
-    REF_COLUMNS
-};
+#include "inspect/fieldpath.h"
 
 struct ref_cursor {
     struct clr_cursor base;
@@ -29,31 +19,6 @@ struct ref_cursor {
     bool is_whole; /* the scan is of all objects */
     struct clr_link_scan links;
     struct clr_ref ref;
-};
-
-static const struct clr_column ref_columns[] = {
-    [REF_ADDRESS] = CLR_COLUMN("address", CLR_NUMBER(ref_cursor, ref.address),
-                               "Address of the slot; of a dependent edge the handle's secondary "
-                               "slot, of a loader_allocator edge the source's own.",
-                               .flags = CLR_KEY),
-    [REF_SOURCE] = CLR_COLUMN("source", CLR_NUMBER(ref_cursor, ref.source),
-                              "The object that refers.", .refers_to = "objects.address"),
-    [REF_TARGET] =
-        CLR_COLUMN("target", CLR_NUMBER(ref_cursor, ref.target),
-                   "The object referred to; looking it up builds the reverse graph once.",
-                   .refers_to = "objects.address"),
-    [REF_OFFSET] = CLR_COLUMN("offset", CLR_BY_TABLE(CLR_INTEGER),
-                              "Bytes from the byte after the MethodTable pointer to the slot; NULL "
-                              "for edges without a slot in the object."),
-    [REF_KIND] = CLR_COLUMN("kind", CLR_BY_TABLE(CLR_TEXT),
-                            "member, element, dependent or loader_allocator."),
-    [REF_FIELD] =
-        CLR_COLUMN("field", CLR_BY_TABLE(CLR_TEXT),
-                   "Path of the field, such as Next, Bread.First, [].Value; NULL if it has none."),
-    [REF_ELEMENT] =
-        CLR_COLUMN("element", CLR_BY_TABLE(CLR_INTEGER),
-                   "Number of the array's element, from 0; NULL if the source is no array."),
-    [REF_COLUMNS] = CLR_END,
 };
 
 enum { REFS_BY_ADDRESS, REFS_BY_SOURCE, REFS_BY_TARGET, REFS_SCAN };
@@ -129,33 +94,62 @@ static enum clr_status start_refs(struct clr_cursor *base, const struct clr_quer
     return next_ref(base, error);
 }
 
-static enum clr_status ref_column(struct clr_cursor *base, int column, sqlite3_context *context,
-                                  struct clr_error *error)
+static bool is_in_object(const struct clr_ref *ref)
 {
-    const struct clr_ref *ref = &((struct ref_cursor *)base)->ref;
-    bool in_object = ref->kind == CLR_REF_MEMBER || ref->kind == CLR_REF_ELEMENT;
-    const char *text;
-    switch (column) {
-    case REF_OFFSET:
-        if (in_object)
-            clr_result_u64(context, ref->offset);
-        break;
-    case REF_KIND: clr_result_static(context, clr_ref_kind_text(ref->kind)); break;
-    case REF_FIELD:
-        if (in_object) {
-            CLR_TRY(clr_ref_field(base->dump, ref, &text, error));
-            clr_result_static(context, text);
-        }
-        break;
-    case REF_ELEMENT:
-        if (ref->kind == CLR_REF_ELEMENT)
-            clr_result_u64(context, ref->element);
-        break;
-    }
+    return ref->kind == CLR_REF_MEMBER || ref->kind == CLR_REF_ELEMENT;
+}
+
+CLR_NUMBER_FUNCTION(ref_offset)
+{
+    const struct clr_ref *ref = &((const struct ref_cursor *)row)->ref;
+    return is_in_object(ref) ? ref->offset : CLR_ABSENT;
+}
+
+CLR_WORD_FUNCTION(ref_kind)
+{
+    return clr_ref_kind_text(((const struct ref_cursor *)row)->ref.kind);
+}
+
+CLR_VALUE_FUNCTION(ref_field)
+{
+    const struct clr_ref *ref = &((const struct ref_cursor *)row)->ref;
+    const char *text = NULL;
+    if (is_in_object(ref))
+        CLR_TRY(clr_ref_field(cursor->dump, ref, &text, error));
+    clr_result_static(context, text);
     return CLR_OK;
 }
 
-static const struct clr_path ref_paths[] = {
+CLR_NUMBER_FUNCTION(ref_element)
+{
+    const struct clr_ref *ref = &((const struct ref_cursor *)row)->ref;
+    return ref->kind == CLR_REF_ELEMENT ? ref->element : CLR_ABSENT;
+}
+
+enum { REF_ADDRESS, REF_SOURCE, REF_TARGET };
+
+static const struct clr_column columns[] = {
+    CLR_COLUMN("address", CLR_NUMBER(ref_cursor, ref.address),
+               "Address of the slot; of a dependent edge the handle's secondary slot, of a "
+               "loader_allocator edge the source's own.",
+               .flags = CLR_KEY),
+    CLR_COLUMN("source", CLR_NUMBER(ref_cursor, ref.source), "The object that refers.",
+               .refers_to = "objects.address"),
+    CLR_COLUMN("target", CLR_NUMBER(ref_cursor, ref.target),
+               "The object referred to; looking it up builds the reverse graph once.",
+               .refers_to = "objects.address"),
+    CLR_COLUMN("offset", CLR_NUMBER_BY(ref_offset),
+               "Bytes from the byte after the MethodTable pointer to the slot; NULL for edges "
+               "without a slot in the object."),
+    CLR_COLUMN("kind", CLR_WORD_BY(ref_kind), "member, element, dependent or loader_allocator."),
+    CLR_COLUMN("field", CLR_VALUE_BY(CLR_TEXT, ref_field),
+               "Path of the field, such as Next, Bread.First, [].Value; NULL if it has none."),
+    CLR_COLUMN("element", CLR_NUMBER_BY(ref_element),
+               "Number of the array's element, from 0; NULL if the source is no array."),
+    CLR_END,
+};
+
+static const struct clr_path paths[] = {
     [REFS_BY_ADDRESS] = {.key = {{REF_ADDRESS, CLR_EQ}}, .order = -1, .unique = true, .rows = 1},
     [REFS_BY_SOURCE] = {.key = {{REF_SOURCE, CLR_EQ}}, .order = REF_SOURCE, .rows = 4},
     [REFS_BY_TARGET] = {.key = {{REF_TARGET, CLR_EQ}},
@@ -173,12 +167,11 @@ const struct clr_table clr_table_refs = {
     .example =
         "SELECT s.type_name, r.field FROM refs AS r JOIN objects AS s ON s.address = r.source "
         "WHERE r.target = (SELECT min(object) FROM strings WHERE value = 'map-500')",
-    .columns = ref_columns,
-    .paths = ref_paths,
+    .columns = columns,
+    .paths = paths,
     .needs = CLR_PART_REFS,
     .contract = CLR_CONTRACT_GC,
     .cursor_size = sizeof(struct ref_cursor),
     .start = start_refs,
     .next = next_ref,
-    .column = ref_column,
 };

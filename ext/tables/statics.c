@@ -9,62 +9,10 @@
  * storage has no address, and is_initialized is 0; where this runtime does not say where a field
  * lives, it is NULL and `problems` has the reason.
  */
-#include <string.h>
-
-#include "base/alloc.h"
 #include "cache.h"
 #include "inspect/value.h"
 #include "results.h"
 #include "runtime/statics.h"
-
-enum static_column {
-    STATIC_TYPE,
-    STATIC_TOKEN,
-    STATIC_NAME,
-    STATIC_STORAGE,
-    STATIC_THREAD,
-    STATIC_ADDRESS,
-    STATIC_OBJECT,
-    STATIC_VALUE,
-    STATIC_IS_INITIALIZED,
-    STATIC_ROW,
-    STATIC_COLUMNS
-};
-
-static const struct clr_column static_columns[] = {
-    [STATIC_TYPE] = CLR_COLUMN("type", CLR_BY_TABLE(CLR_INTEGER), "The declaring type.",
-                               .flags = CLR_KEY, .refers_to = "types.address"),
-    [STATIC_TOKEN] = CLR_COLUMN("token", CLR_BY_TABLE(CLR_INTEGER), "FieldDef token.",
-                                .refers_to = "fields.token", .flags = CLR_KEY),
-    [STATIC_NAME] = CLR_COLUMN("name", CLR_BY_TABLE(CLR_TEXT), "Its name."),
-    [STATIC_STORAGE] = CLR_COLUMN("storage", CLR_BY_TABLE(CLR_TEXT),
-                                  "static, thread_static or rva (in the image)."),
-    [STATIC_THREAD] =
-        CLR_COLUMN("thread", CLR_BY_TABLE(CLR_INTEGER),
-                   "The thread whose value it is; NULL unless storage is thread_static.",
-                   .refers_to = "threads.address"),
-    [STATIC_ADDRESS] = CLR_COLUMN("address", CLR_BY_TABLE(CLR_INTEGER),
-                                  "Address of the slot or value; NULL without storage."),
-    [STATIC_OBJECT] =
-        CLR_COLUMN("object", CLR_BY_TABLE(CLR_INTEGER),
-                   "The object that the slot holds; of a struct its box. NULL for primitives.",
-                   .refers_to = "objects.address"),
-    [STATIC_VALUE] =
-        CLR_COLUMN("value", CLR_BY_TABLE(CLR_ANY),
-                   "Its value as in field_values; NULL for references other than strings, and for "
-                   "structs with fields of their own: field_values of object."),
-    [STATIC_IS_INITIALIZED] =
-        CLR_COLUMN("is_initialized", CLR_BY_TABLE(CLR_INTEGER),
-                   "1: it has storage; the type's constructor may still run."),
-    /* A key is never NULL, as `thread` is for most. */
-    [STATIC_ROW] =
-        CLR_COLUMN("row", CLR_BY_TABLE(CLR_INTEGER),
-                   "With type and token the key: the number of the thread, 0 for others.",
-                   .flags = CLR_KEY | CLR_HIDDEN),
-    [STATIC_COLUMNS] = CLR_END,
-};
-
-enum { STATICS_BY_TYPE, STATICS_BY_OBJECT, STATICS_SCAN };
 
 /* Goes through the statics of types, one after the other. */
 struct static_walk {
@@ -80,16 +28,21 @@ struct static_walk {
     bool is_known; /* FOUND says where it is */
 };
 
-struct static_row { /* what the list by object keeps */
+/* The statics that hold an object, kept with the dump. */
+struct static_row {
     uint64_t type;
     uint32_t member, thread;
+};
+struct by_object {
+    CLR_ARRAY(struct static_row) rows;
+    struct clr_lookup index;
 };
 
 struct static_cursor {
     struct clr_cursor base;
     struct static_walk walk;
-    const struct clr_lookup *index; /* NULL: WALK gives the rows */
-    size_t entry, entries;
+    const struct by_object *by_object; /* NULL: WALK gives the rows */
+    size_t entry, entries;             /* of its index, still to come */
     struct clr_value value;
 };
 
@@ -180,57 +133,70 @@ static bool object_in(const struct static_walk *walk, uint64_t *object)
            clr_read_word(walk->dump->process, walk->found.address, object);
 }
 
-/* --- By object ---------------------------------------------------------------------------------
- */
+/* --- By object ------------------------------------------------------------------------------- */
 
-static enum clr_status by_object(struct clr_cursor *base, const struct static_walk *all,
-                                 struct clr_cache *cache, struct clr_error *error)
+static void free_by_object(void *kept)
 {
-    enum { MOST = 16 << 20 };
-    struct static_walk walk = *all;
-    size_t room = 0, count = 0;
-    struct static_row *rows = NULL;
-    struct clr_lookup index = {0};
+    struct by_object *by_object = kept;
+    CLR_ARRAY_FREE(&by_object->rows);
+    clr_lookup_deinit(&by_object->index);
+    clr_free(by_object);
+}
+
+static enum clr_status add_rows(struct static_walk walk, struct clr_job *job,
+                                struct by_object *into, struct clr_error *error)
+{
     bool found;
-    enum clr_status status;
-    while ((status = step(&walk, base->job, &found, error)) == CLR_OK && found) {
+    for (;;) {
         uint64_t object;
+        CLR_TRY(step(&walk, job, &found, error));
+        if (!found)
+            return CLR_OK;
         if (!object_in(&walk, &object))
             continue;
-        if (count == MOST)
-            status = clr_fail(error, CLR_UNSUPPORTED, 0, "more than %d static fields hold objects",
-                              MOST);
-        else if (!clr_grow(&rows, count, &room, sizeof *rows) ||
-                 !clr_lookup_add(&index, object, (uint32_t)count))
-            status = clr_fail(error, CLR_NOMEM, 0, "out of memory for the list of static fields");
-        if (status != CLR_OK)
-            break;
-        rows[count++] = (struct static_row){
-            walk.layout->type.address, (uint32_t)(walk.member - walk.layout->members),
-            walk.on ? (uint32_t)(walk.on - walk.dump->threads) : UINT32_MAX};
+        struct static_row row = {.type = walk.layout->type.address,
+                                 .member = (uint32_t)(walk.member - walk.layout->members),
+                                 .thread = walk.on ? (uint32_t)(walk.on - walk.dump->threads)
+                                                   : UINT32_MAX};
+        if (into->rows.count == UINT32_MAX)
+            return clr_fail(error, CLR_UNSUPPORTED, 0, "too many static fields hold objects");
+        if (!CLR_ARRAY_ADD(&into->rows, row) ||
+            !clr_lookup_add(&into->index, object, (uint32_t)(into->rows.count - 1)))
+            return clr_no_memory(error);
     }
-    if (status != CLR_OK) {
-        clr_free(rows);
-        clr_lookup_deinit(&index);
-        return status;
+}
+
+/* Finds the entries of OBJECT; what they are found by is made on first use. */
+static enum clr_status find_entries(struct static_cursor *cursor, uint64_t object,
+                                    struct clr_error *error)
+{
+    struct by_object *by_object = NULL;
+    CLR_TRY(clr_dump_keep(cursor->base.dump, free_by_object, sizeof *by_object, &by_object, error));
+    if (!by_object->index.built) {
+        enum clr_status status = add_rows(cursor->walk, cursor->base.job, by_object, error);
+        if (status != CLR_OK) {
+            by_object->rows.count = 0;
+            clr_lookup_deinit(&by_object->index);
+            return status;
+        }
+        clr_lookup_sort(&by_object->index);
     }
-    clr_lookup_sort(&index);
-    cache->static_objects = index;
-    cache->static_rows = rows;
+    cursor->by_object = by_object;
+    clr_lookup_range(&by_object->index, (int64_t)object, &cursor->entry, &cursor->entries);
     return CLR_OK;
 }
 
 static enum clr_status next_entry(struct static_cursor *cursor, struct clr_error *error)
 {
+    const struct by_object *by_object = cursor->by_object;
     struct static_walk *walk = &cursor->walk;
-    const struct clr_cache *cache = clr_cache_made(cursor->base.dump);
     struct clr_layout *layout;
     cursor->base.eof = cursor->entries == 0;
     if (cursor->base.eof)
         return CLR_OK;
     cursor->entries--;
-    const struct static_row *row = &(
-        (const struct static_row *)cache->static_rows)[cursor->index->entries[cursor->entry++].row];
+    const struct static_row *row =
+        &by_object->rows.items[by_object->index.entries[cursor->entry++].row];
     CLR_TRY(clr_layout_get(walk->dump, row->type, &layout, error));
     walk->layout = layout;
     walk->member = &layout->members[row->member];
@@ -239,20 +205,23 @@ static enum clr_status next_entry(struct static_cursor *cursor, struct clr_error
     return CLR_OK;
 }
 
-/* --- The table ---------------------------------------------------------------------------------
- */
+/* --- The table ------------------------------------------------------------------------------- */
 
 static enum clr_status next_row(struct clr_cursor *base, struct clr_error *error)
 {
     struct static_cursor *cursor = (struct static_cursor *)base;
     bool found;
-    base->rowid++;
-    if (cursor->index)
-        return next_entry(cursor, error);
-    CLR_TRY(step(&cursor->walk, base->job, &found, error));
-    base->eof = !found;
+    if (cursor->by_object) {
+        CLR_TRY(next_entry(cursor, error));
+    } else {
+        CLR_TRY(step(&cursor->walk, base->job, &found, error));
+        base->eof = !found;
+    }
+    base->element = cursor->walk.member;
     return CLR_OK;
 }
+
+enum { STATICS_BY_TYPE, STATICS_BY_OBJECT, STATICS_SCAN };
 
 static enum clr_status start_statics(struct clr_cursor *base, const struct clr_query *query,
                                      struct clr_error *error)
@@ -260,26 +229,23 @@ static enum clr_status start_statics(struct clr_cursor *base, const struct clr_q
     struct static_cursor *cursor = (struct static_cursor *)base;
     struct static_walk *walk = &cursor->walk;
     struct clr_dump *dump = base->dump;
-    struct clr_cache *cache;
-    *walk = (struct static_walk){.dump = dump};
-    cursor->index = NULL;
+    uint64_t wanted = (uint64_t)clr_equal_int(query, 0);
+    bool listed;
+    walk->dump = dump;
     if (!dump->runtime->contract[CLR_CONTRACT_STATICS])
         return clr_fail(error, CLR_UNSUPPORTED, 0,
                         "statics: this runtime does not describe where static fields are (%s). "
                         "fields has their names",
                         clr_statics_refusal(walk->dump->runtime));
     if (query->path == STATICS_BY_TYPE) {
-        CLR_TRY(enter_type(walk, (uint64_t)clr_equal_int(query, 0), error));
+        CLR_TRY(clr_dump_has_type(dump, base->job, wanted, &listed, error));
+        if (listed)
+            CLR_TRY(enter_type(walk, wanted, error));
         return next_row(base, error);
     }
     CLR_TRY(clr_heap_types(dump->heap, dump->runtime, &walk->list, &walk->left, error));
-    if (query->path == STATICS_BY_OBJECT) {
-        CLR_TRY(clr_cache(dump, &cache, error));
-        if (!cache->static_objects.built)
-            CLR_TRY(by_object(base, walk, cache, error));
-        cursor->index = &cache->static_objects;
-        clr_lookup_range(cursor->index, clr_equal_int(query, 0), &cursor->entry, &cursor->entries);
-    }
+    if (query->path == STATICS_BY_OBJECT)
+        CLR_TRY(find_entries(cursor, wanted, error));
     return next_row(base, error);
 }
 
@@ -288,12 +254,52 @@ static void finish_statics(struct clr_cursor *base)
     clr_value_deinit(&((struct static_cursor *)base)->value);
 }
 
-/* The value: in the slot, or in the box that it holds. */
-static enum clr_status result_value(struct static_cursor *cursor, sqlite3_context *context,
-                                    struct clr_error *error)
+static const struct static_walk *walk_of(struct clr_cursor *base)
 {
-    const struct static_walk *walk = &cursor->walk;
-    const struct clr_member *member = walk->member;
+    return &((struct static_cursor *)base)->walk;
+}
+
+CLR_NUMBER_FUNCTION(static_type)
+{
+    return walk_of(cursor)->layout->type.address;
+}
+
+CLR_WORD_FUNCTION(static_storage)
+{
+    return clr_storage_text(walk_of(cursor)->found.storage);
+}
+
+CLR_NUMBER_FUNCTION(static_thread)
+{
+    const struct static_walk *walk = walk_of(cursor);
+    return walk->on ? walk->on->address : CLR_ABSENT;
+}
+
+CLR_NUMBER_FUNCTION(static_address)
+{
+    const struct static_walk *walk = walk_of(cursor);
+    return walk->is_known ? clr_or_absent(walk->found.address) : CLR_ABSENT;
+}
+
+CLR_VALUE_FUNCTION(static_object)
+{
+    const struct static_walk *walk = walk_of(cursor);
+    uint64_t object;
+    if (!walk->is_known || !walk->found.holds_object || walk->found.address == 0)
+        return CLR_OK;
+    if (object_in(walk, &object))
+        clr_result_u64(context, object);
+    else
+        report_unknown(cursor->dump, walk->member, "its slot is not saved in the dump");
+    return CLR_OK;
+}
+
+/* The value: in the slot, or in the box that it holds. */
+CLR_VALUE_FUNCTION(static_value)
+{
+    const struct static_walk *walk = walk_of(cursor);
+    const struct clr_member *member = row;
+    struct clr_value *value = &((struct static_cursor *)cursor)->value;
     struct clr_place place = {.address = walk->found.address, .element = member->element};
     struct clr_layout *layout;
     if (!walk->is_known || walk->found.address == 0)
@@ -308,53 +314,57 @@ static enum clr_status result_value(struct static_cursor *cursor, sqlite3_contex
     } else if (member->is_named) {
         CLR_TRY(clr_member_type(walk->dump, member, &place.type, NULL, error));
     }
-    CLR_TRY(clr_value_read(walk->dump, &place, &cursor->value, error));
-    if (cursor->value.lost)
-        report_unknown(walk->dump, member, cursor->value.lost);
-    clr_result_value(context, &cursor->value);
+    CLR_TRY(clr_value_read(walk->dump, &place, value, error));
+    if (value->lost)
+        report_unknown(walk->dump, member, value->lost);
+    clr_result_value(context, value);
     return CLR_OK;
 }
 
-static enum clr_status static_column(struct clr_cursor *base, int column, sqlite3_context *context,
-                                     struct clr_error *error)
+CLR_NUMBER_FUNCTION(static_is_initialized)
 {
-    struct static_cursor *cursor = (struct static_cursor *)base;
-    const struct static_walk *walk = &cursor->walk;
-    uint64_t object;
-    switch (column) {
-    case STATIC_TYPE: clr_result_u64(context, walk->layout->type.address); break;
-    case STATIC_TOKEN: clr_result_u64(context, walk->member->field.token); break;
-    case STATIC_NAME: clr_result_static(context, walk->member->name); break;
-    case STATIC_STORAGE: clr_result_static(context, clr_storage_text(walk->found.storage)); break;
-    case STATIC_THREAD:
-        if (walk->on)
-            clr_result_u64(context, walk->on->address);
-        break;
-    case STATIC_ADDRESS:
-        if (walk->is_known)
-            clr_result_known(context, walk->found.address);
-        break;
-    case STATIC_OBJECT:
-        if (!walk->is_known || !walk->found.holds_object || walk->found.address == 0)
-            break;
-        if (clr_read_word(base->dump->process, walk->found.address, &object))
-            clr_result_u64(context, object);
-        else
-            report_unknown(base->dump, walk->member, "its slot is not saved in the dump");
-        break;
-    case STATIC_VALUE: return result_value(cursor, context, error);
-    case STATIC_IS_INITIALIZED:
-        if (walk->is_known)
-            clr_result_bool(context, walk->found.address != 0);
-        break;
-    case STATIC_ROW:
-        clr_result_u64(context, walk->on ? (uint64_t)(walk->on - base->dump->threads) + 1 : 0);
-        break;
-    }
-    return CLR_OK;
+    const struct static_walk *walk = walk_of(cursor);
+    return walk->is_known ? walk->found.address != 0 : CLR_ABSENT;
 }
 
-static const struct clr_path static_paths[] = {
+CLR_NUMBER_FUNCTION(static_row)
+{
+    const struct static_walk *walk = walk_of(cursor);
+    return walk->on ? (uint64_t)(walk->on - cursor->dump->threads) + 1 : 0;
+}
+
+enum { STATIC_TYPE, STATIC_OBJECT = 6 };
+
+static const struct clr_column columns[] = {
+    [STATIC_TYPE] = CLR_COLUMN("type", CLR_NUMBER_BY(static_type), "The declaring type.",
+                               .flags = CLR_KEY, .refers_to = "types.address"),
+    CLR_COLUMN("token", CLR_NUMBER(clr_member, field.token), "FieldDef token.",
+               .refers_to = "fields.token", .flags = CLR_KEY),
+    CLR_COLUMN("name", CLR_STATIC_TEXT(clr_member, name), "Its name."),
+    CLR_COLUMN("storage", CLR_WORD_BY(static_storage),
+               "static, thread_static or rva (in the image)."),
+    CLR_COLUMN("thread", CLR_NUMBER_BY(static_thread),
+               "The thread whose value it is; NULL unless storage is thread_static.",
+               .refers_to = "threads.address"),
+    CLR_COLUMN("address", CLR_NUMBER_BY(static_address),
+               "Address of the slot or value; NULL without storage."),
+    [STATIC_OBJECT] =
+        CLR_COLUMN("object", CLR_VALUE_BY(CLR_INTEGER, static_object),
+                   "The object that the slot holds; of a struct its box. NULL for primitives.",
+                   .refers_to = "objects.address"),
+    CLR_COLUMN("value", CLR_VALUE_BY(CLR_ANY, static_value),
+               "Its value as in field_values; NULL for references other than strings, and for "
+               "structs with fields of their own: field_values of object."),
+    CLR_COLUMN("is_initialized", CLR_NUMBER_BY(static_is_initialized),
+               "1: it has storage; the type's constructor may still run."),
+    /* A key is never NULL, as `thread` is for most. */
+    CLR_COLUMN("row", CLR_NUMBER_BY(static_row),
+               "With type and token the key: the number of the thread, 0 for others.",
+               .flags = CLR_KEY | CLR_HIDDEN),
+    CLR_END,
+};
+
+static const struct clr_path paths[] = {
     [STATICS_BY_TYPE] = {.key = {{STATIC_TYPE, CLR_EQ}}, .order = STATIC_TYPE, .rows = 20},
     [STATICS_BY_OBJECT] = {.key = {{STATIC_OBJECT, CLR_EQ}}, .order = -1, .rows = 2},
     [STATICS_SCAN] = {.order = STATIC_TYPE, .rows = 9000},
@@ -366,13 +376,12 @@ const struct clr_table clr_table_statics = {
     .doc = "Static fields and their values; thread statics for each thread.",
     .example = "SELECT t.name, s.name, s.value FROM types AS t JOIN statics AS s ON s.type = "
                "t.address WHERE s.value IS NOT NULL LIMIT 5",
-    .columns = static_columns,
-    .paths = static_paths,
+    .columns = columns,
+    .paths = paths,
     .needs = CLR_PART_INDEX,
     .contract = CLR_CONTRACT_TYPES,
     .cursor_size = sizeof(struct static_cursor),
     .start = start_statics,
     .next = next_row,
     .finish = finish_statics,
-    .column = static_column,
 };

@@ -6,30 +6,7 @@
  * is the one that brings it: the interface's distance is one more than that base type's.
  */
 #include "cache.h"
-#include "results.h"
 #include "runtime/types.h"
-
-enum super_column {
-    SUPER_TYPE,
-    SUPER_SUPERTYPE,
-    SUPER_DISTANCE,
-    SUPER_IS_INTERFACE,
-    SUPER_COLUMNS
-};
-
-static const struct clr_column super_columns[] = {
-    [SUPER_TYPE] = CLR_COLUMN("type", CLR_BY_TABLE(CLR_INTEGER), "The type.", .flags = CLR_KEY,
-                              .refers_to = "types.address"),
-    [SUPER_SUPERTYPE] = CLR_COLUMN("supertype", CLR_BY_TABLE(CLR_INTEGER),
-                                   "The type itself, a base type or an interface.",
-                                   .flags = CLR_KEY, .refers_to = "types.address"),
-    [SUPER_DISTANCE] = CLR_COLUMN("distance", CLR_BY_TABLE(CLR_INTEGER),
-                                  "0 for the type itself, steps to a base type, and for an "
-                                  "interface one more than to the type that brings it."),
-    [SUPER_IS_INTERFACE] =
-        CLR_COLUMN("is_interface", CLR_BY_TABLE(CLR_INTEGER), "1: supertype is an interface."),
-    [SUPER_COLUMNS] = CLR_END,
-};
 
 struct super {
     uint64_t type;
@@ -87,33 +64,22 @@ static bool add_interfaces(struct clr_dump *dump, const struct clr_type *type, u
     return true;
 }
 
-/* A type whose class is not saved is at least its own supertype. */
-static enum clr_status collect_unread(struct clr_dump *dump, uint64_t address,
-                                      struct supers *supers, struct clr_error *error)
-{
-    report_unknown(dump, address, "its class is not saved");
-    return add_super(supers, address, 0, false) ? CLR_OK
-                                                : clr_fail(error, CLR_NOMEM, 0, "out of memory");
-}
-
-/* Finds all supertypes of ADDRESS; none if it is no type. */
+/* Finds all supertypes of ADDRESS, which is listed. One whose class is not saved is its own at least. */
 static enum clr_status collect(struct clr_dump *dump, struct clr_job *job, uint64_t address,
                                struct supers *supers, struct clr_error *error)
 {
     struct clr_type type;
-    bool fits = true, listed;
     supers->count = 0;
     clr_map_deinit(&supers->numbers);
-    CLR_TRY(clr_type_listed(dump, job, address, &listed, error));
-    if (!listed)
-        return CLR_OK;
     for (uint32_t distance = 0; address != 0; distance++, address = type.parent) {
         uint64_t known;
         CLR_TRY(clr_job_poll(job, "collecting supertypes", distance, 0, error));
         if (!clr_type_known(dump, address, &type)) {
-            if (distance == 0)
-                return collect_unread(dump, address, supers, error);
-            report_unknown(dump, address, "it is a base type and cannot be read");
+            report_unknown(dump, address,
+                           distance == 0 ? "its class is not saved"
+                                         : "it is a base type and cannot be read");
+            if (distance == 0 && !add_super(supers, address, 0, false))
+                return clr_no_memory(error);
             break;
         }
         if (clr_map_get(&supers->numbers, address, &known)) {
@@ -121,17 +87,14 @@ static enum clr_status collect(struct clr_dump *dump, struct clr_job *job, uint6
             break;
         }
         bool is_interface = type.kind == CLR_KIND_INTERFACE;
-        fits = add_super(supers, address, distance, is_interface) &&
-               add_interfaces(dump, &type, distance, supers);
-        if (!fits)
-            return clr_fail(error, CLR_NOMEM, 0, "out of memory");
+        if (!add_super(supers, address, distance, is_interface) ||
+            !add_interfaces(dump, &type, distance, supers))
+            return clr_no_memory(error);
     }
     return CLR_OK;
 }
 
 /* --- The table ------------------------------------------------------------------------------- */
-
-enum { SUPERS_BY_BOTH, SUPERS_BY_TYPE, SUPERS_BY_SUPERTYPE, SUPERS_SCAN };
 
 struct super_cursor {
     struct clr_cursor base;
@@ -141,56 +104,59 @@ struct super_cursor {
     uint64_t type;
     uint64_t supertype; /* give only this one; 0: all */
     struct supers supers;
-    size_t row;
+    size_t next;
+    struct super row;
 };
+
+static void free_index(void *kept)
+{
+    clr_lookup_deinit(kept);
+    clr_free(kept);
+}
 
 /* Which types have a supertype: keyed by it. */
 static enum clr_status super_index(struct clr_dump *dump, struct clr_job *job,
                                    const uint64_t *types, size_t count,
                                    const struct clr_lookup **result, struct clr_error *error)
 {
-    struct clr_cache *cache;
-    CLR_TRY(clr_cache(dump, &cache, error));
-    struct clr_lookup *index = &cache->supertypes;
+    struct clr_lookup *index = NULL;
     struct supers supers = {0};
-    enum clr_status status = CLR_OK;
-    for (size_t i = 0; !index->built && status == CLR_OK && i < count; i++) {
+    enum clr_status status = clr_dump_keep(dump, free_index, sizeof *index, &index, error);
+    for (size_t i = 0; status == CLR_OK && !index->built && i < count; i++) {
         status = collect(dump, job, types[i], &supers, error);
         for (size_t k = 0; status == CLR_OK && k < supers.count; k++)
             if (!clr_lookup_add(index, supers.rows[k].type, (uint32_t)i))
-                status = clr_fail(error, CLR_NOMEM, 0, "out of memory");
+                status = clr_no_memory(error);
     }
     supers_deinit(&supers);
-    if (status != CLR_OK) {
+    if (status != CLR_OK && index)
         clr_lookup_deinit(index);
-        return status;
-    }
-    if (!index->built)
+    else if (index && !index->built)
         clr_lookup_sort(index);
     *result = index;
-    return CLR_OK;
+    return status;
 }
 
 static enum clr_status next_super(struct clr_cursor *base, struct clr_error *error)
 {
     struct super_cursor *cursor = (struct super_cursor *)base;
-    for (;;) {
-        cursor->row++;
-        while (cursor->row >= cursor->supers.count) {
-            if (cursor->at >= cursor->end) {
-                base->eof = true;
+    do {
+        while (cursor->next >= cursor->supers.count) {
+            base->eof = cursor->at >= cursor->end;
+            if (base->eof)
                 return CLR_OK;
-            }
             size_t number = cursor->index ? cursor->index->entries[cursor->at].row : cursor->at;
             cursor->at++;
-            cursor->row = 0;
+            cursor->next = 0;
             cursor->type = cursor->list[number];
             CLR_TRY(collect(base->dump, base->job, cursor->type, &cursor->supers, error));
         }
-        if (cursor->supertype == 0 || cursor->supers.rows[cursor->row].type == cursor->supertype)
-            return CLR_OK;
-    }
+        cursor->row = cursor->supers.rows[cursor->next++];
+    } while (cursor->supertype != 0 && cursor->row.type != cursor->supertype);
+    return CLR_OK;
 }
+
+enum { SUPERS_BY_BOTH, SUPERS_BY_TYPE, SUPERS_BY_SUPERTYPE, SUPERS_SCAN };
 
 static enum clr_status start_supers(struct clr_cursor *base, const struct clr_query *query,
                                     struct clr_error *error)
@@ -198,29 +164,26 @@ static enum clr_status start_supers(struct clr_cursor *base, const struct clr_qu
     struct super_cursor *cursor = (struct super_cursor *)base;
     struct clr_dump *dump = base->dump;
     size_t count;
-    cursor->at = cursor->end = cursor->row = 0;
-    cursor->supers.count = 0;
-    cursor->supertype = 0;
-    cursor->index = NULL;
-    base->eof = false;
+    bool listed;
+    if (query->path != SUPERS_SCAN && query->path != SUPERS_BY_TYPE) {
+        cursor->supertype = (uint64_t)clr_equal_int(query, query->path == SUPERS_BY_BOTH);
+        base->eof = cursor->supertype == 0;
+        if (base->eof)
+            return CLR_OK;
+    }
     if (query->path == SUPERS_BY_TYPE || query->path == SUPERS_BY_BOTH) {
-        if (query->path == SUPERS_BY_BOTH)
-            cursor->supertype = (uint64_t)clr_equal_int(query, 1);
         cursor->type = (uint64_t)clr_equal_int(query, 0);
-        CLR_TRY(collect(dump, base->job, cursor->type, &cursor->supers, error));
-        cursor->row = (size_t)-1; /* next_super steps to 0 */
-        if (query->path == SUPERS_BY_BOTH && cursor->supertype == 0)
-            cursor->supers.count = 0;
+        CLR_TRY(clr_dump_has_type(dump, base->job, cursor->type, &listed, error));
+        if (listed)
+            CLR_TRY(collect(dump, base->job, cursor->type, &cursor->supers, error));
         return next_super(base, error);
     }
     CLR_TRY(clr_dump_types(dump, base->job, &cursor->list, &count, error));
     cursor->end = count;
     if (query->path == SUPERS_BY_SUPERTYPE) {
-        size_t found;
         CLR_TRY(super_index(dump, base->job, cursor->list, count, &cursor->index, error));
-        cursor->supertype = (uint64_t)clr_equal_int(query, 0);
-        clr_lookup_range(cursor->index, clr_equal_int(query, 0), &cursor->at, &found);
-        cursor->end = cursor->at + found;
+        clr_lookup_range(cursor->index, (int64_t)cursor->supertype, &cursor->at, &count);
+        cursor->end = cursor->at + count;
     }
     return next_super(base, error);
 }
@@ -230,22 +193,23 @@ static void finish_supers(struct clr_cursor *base)
     supers_deinit(&((struct super_cursor *)base)->supers);
 }
 
-static enum clr_status super_column(struct clr_cursor *base, int column, sqlite3_context *context,
-                                    struct clr_error *error)
-{
-    (void)error;
-    const struct super_cursor *cursor = (struct super_cursor *)base;
-    const struct super *row = &cursor->supers.rows[cursor->row];
-    switch (column) {
-    case SUPER_TYPE: clr_result_u64(context, cursor->type); break;
-    case SUPER_SUPERTYPE: clr_result_u64(context, row->type); break;
-    case SUPER_DISTANCE: clr_result_u64(context, row->distance); break;
-    case SUPER_IS_INTERFACE: clr_result_bool(context, row->is_interface); break;
-    }
-    return CLR_OK;
-}
+enum { SUPER_TYPE, SUPER_SUPERTYPE };
 
-static const struct clr_path super_paths[] = {
+static const struct clr_column columns[] = {
+    CLR_COLUMN("type", CLR_NUMBER(super_cursor, type), "The type.", .flags = CLR_KEY,
+               .refers_to = "types.address"),
+    CLR_COLUMN("supertype", CLR_NUMBER(super_cursor, row.type),
+               "The type itself, a base type or an interface.", .flags = CLR_KEY,
+               .refers_to = "types.address"),
+    CLR_COLUMN("distance", CLR_NUMBER(super_cursor, row.distance),
+               "0 for the type itself, steps to a base type, and for an interface one more than to "
+               "the type that brings it."),
+    CLR_COLUMN("is_interface", CLR_NUMBER(super_cursor, row.is_interface),
+               "1: supertype is an interface."),
+    CLR_END,
+};
+
+static const struct clr_path paths[] = {
     [SUPERS_BY_BOTH] = {.key = {{SUPER_TYPE, CLR_EQ}, {SUPER_SUPERTYPE, CLR_EQ}},
                         .order = SUPER_TYPE,
                         .reversible = true,
@@ -255,11 +219,8 @@ static const struct clr_path super_paths[] = {
                         .order = SUPER_TYPE,
                         .reversible = true,
                         .rows = 10},
-    [SUPERS_BY_SUPERTYPE] = {.key = {{SUPER_SUPERTYPE, CLR_EQ}},
-                             .order = SUPER_TYPE,
-                             .needs = CLR_PART_RUNTIME,
-                             .rows = 20},
-    [SUPERS_SCAN] = {.order = SUPER_TYPE, .needs = CLR_PART_RUNTIME, .rows = 30000},
+    [SUPERS_BY_SUPERTYPE] = {.key = {{SUPER_SUPERTYPE, CLR_EQ}}, .order = SUPER_TYPE, .rows = 20},
+    [SUPERS_SCAN] = {.order = SUPER_TYPE, .rows = 30000},
     CLR_PATHS_END,
 };
 
@@ -268,13 +229,12 @@ const struct clr_table clr_table_supertypes = {
     .doc = "For each type itself, its base types and all its interfaces.",
     .example = "SELECT t.name FROM types AS b JOIN supertypes AS s ON s.supertype = b.address JOIN "
                "types AS t ON t.address = s.type WHERE b.name = 'System.Exception'",
-    .columns = super_columns,
-    .paths = super_paths,
+    .columns = columns,
+    .paths = paths,
     .needs = CLR_PART_RUNTIME,
     .contract = CLR_CONTRACT_TYPES,
     .cursor_size = sizeof(struct super_cursor),
     .start = start_supers,
     .next = next_super,
     .finish = finish_supers,
-    .column = super_column,
 };

@@ -6,21 +6,7 @@
  */
 #include <string.h>
 
-#include "results.h"
-
-enum word_column { WORD_FROM, WORD_TO, WORD_ADDRESS, WORD_VALUE, WORD_COLUMNS };
-
-static const struct clr_column word_columns[] = {
-    [WORD_FROM] = CLR_COLUMN("from_address", CLR_BY_TABLE(CLR_INTEGER), "First address.",
-                             .flags = CLR_ARG | CLR_REQUIRED),
-    [WORD_TO] = CLR_COLUMN("to_address", CLR_BY_TABLE(CLR_INTEGER), "Address to stop before.",
-                           .flags = CLR_ARG | CLR_REQUIRED),
-    [WORD_ADDRESS] =
-        CLR_COLUMN("address", CLR_BY_TABLE(CLR_INTEGER), "Address of the word.", .flags = CLR_KEY),
-    [WORD_VALUE] = CLR_COLUMN("value", CLR_BY_TABLE(CLR_INTEGER),
-                              "The word: join it to objects, types or whatever it may point at."),
-    [WORD_COLUMNS] = CLR_END,
-};
+#include "table.h"
 
 static const uint64_t upper_half = (uint64_t)1 << 63;
 
@@ -114,19 +100,21 @@ static enum clr_status start_words(struct clr_cursor *base, const struct clr_que
     return next_word(base, error);
 }
 
-static enum clr_status word_column(struct clr_cursor *base, int column, sqlite3_context *context,
-                                   struct clr_error *error)
-{
-    (void)error;
-    const struct word_cursor *cursor = (const struct word_cursor *)base;
-    switch (column) {
-    case WORD_ADDRESS: clr_result_u64(context, cursor->address); break;
-    case WORD_VALUE: clr_result_u64(context, cursor->value); break;
-    }
-    return CLR_OK;
-}
+enum { WORD_FROM, WORD_TO, WORD_ADDRESS };
 
-static const struct clr_path word_paths[] = {
+static const struct clr_column columns[] = {
+    CLR_COLUMN("from_address", CLR_ARGUMENT(CLR_INTEGER), "First address.",
+               .flags = CLR_ARG | CLR_REQUIRED),
+    CLR_COLUMN("to_address", CLR_ARGUMENT(CLR_INTEGER), "Address to stop before.",
+               .flags = CLR_ARG | CLR_REQUIRED),
+    CLR_COLUMN("address", CLR_NUMBER(word_cursor, address), "Address of the word.",
+               .flags = CLR_KEY),
+    CLR_COLUMN("value", CLR_NUMBER(word_cursor, value),
+               "The word: join it to objects, types or whatever it may point at."),
+    CLR_END,
+};
+
+static const struct clr_path paths[] = {
     {.key = {{WORD_FROM, CLR_EQ}, {WORD_TO, CLR_EQ}}, .order = WORD_ADDRESS, .rows = 500},
     CLR_PATHS_END,
 };
@@ -136,11 +124,10 @@ const struct clr_table clr_table_words = {
     .doc = "The saved memory from from_address up to to_address, one pointer a row.",
     .example = "SELECT * FROM words((SELECT min(address) FROM objects), (SELECT min(address) + 32 "
                "FROM objects))",
-    .columns = word_columns,
-    .paths = word_paths,
+    .columns = columns,
+    .paths = paths,
     .contract = -1,
     .cursor_size = sizeof(struct word_cursor),
     .start = start_words,
     .next = next_word,
-    .column = word_column,
 };

@@ -4,7 +4,7 @@
  * Two idioms, chosen by how often the call is made:
  *   - hot leaf reads return bool and say nothing: failing reads are everyday in a partial dump;
  *   - everything else returns a status and fills a caller-owned struct clr_error. The first failure
- *     fills it, callers may prefix it; nothing is allocated, so an out-of-memory error can be told.
+ *     fills it, callers may prefix it; nothing is allocated, so an out-of-memory error can be reported.
  * A message says what, where (hex address) and what to do about it, in one line.
  */
 #ifndef CLR_BASE_ERROR_H
@@ -33,7 +33,7 @@ struct clr_error {
     char text[400];   /* UTF-8, always terminated; long texts are cut at a character */
 };
 
-/* Fills ERROR (may be NULL) unless it already tells of a failure; returns STATUS. */
+/* Fills ERROR (may be NULL) unless it already has a failure; returns STATUS. */
 enum clr_status clr_fail(struct clr_error *error, enum clr_status status, uint64_t address,
                          const char *format, ...) __attribute__((format(printf, 4, 5)));
 

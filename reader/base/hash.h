@@ -9,13 +9,14 @@
 #include <stdint.h>
 
 #define CLR_FNV_START 0xcbf29ce484222325u
+#define CLR_FNV_PRIME 0x100000001b3u
 
 /* Goes on from HASH; start with CLR_FNV_START. */
 static inline uint64_t clr_hash_bytes(uint64_t hash, const void *bytes, size_t count)
 {
     const uint8_t *p = bytes;
     for (size_t i = 0; i < count; i++)
-        hash = (hash ^ p[i]) * 0x100000001b3u;
+        hash = (hash ^ p[i]) * CLR_FNV_PRIME;
     return hash;
 }
 

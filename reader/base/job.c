@@ -4,7 +4,9 @@
 #include <stdatomic.h>
 #include <time.h>
 
-enum { MAX_WORKERS = 64, POLL_NANOSECONDS = 25000000 };
+#include "base/threads.h"
+
+enum { POLL_NANOSECONDS = 25000000 };
 
 static uint64_t now(void)
 {
@@ -30,7 +32,7 @@ enum clr_status clr_job_poll(struct clr_job *job, const char *what, uint64_t don
 unsigned clr_job_threads(const struct clr_job *job)
 {
     unsigned threads = job && job->threads ? job->threads : 1;
-    return threads < MAX_WORKERS ? threads : MAX_WORKERS;
+    return threads < CLR_THREADS_MAX ? threads : CLR_THREADS_MAX;
 }
 
 struct run {
@@ -96,7 +98,7 @@ enum clr_status clr_job_run(struct clr_job *job, const char *what, size_t items,
                             void *context, struct clr_error *error)
 {
     struct run run = {.job = job, .what = what, .items = items, .item = item, .context = context};
-    struct worker workers[MAX_WORKERS];
+    struct worker workers[CLR_THREADS_MAX];
     unsigned wanted = clr_job_threads(job), started = 1;
     if (wanted > items)
         wanted = items ? (unsigned)items : 1;

@@ -68,7 +68,7 @@ enum clr_status clr_json_parse(const char *text, size_t length, clr_json **root,
     char *copy = clr_copy_text(text, length);
     *root = NULL;
     if (!copy)
-        return clr_fail(error, CLR_NOMEM, 0, "out of memory");
+        return clr_no_memory(error);
     if (!strip(copy, length, &fault)) {
         clr_free(copy);
         return clr_fail(error, CLR_BAD_DATA, 0, "not valid JSON: %s", fault);
@@ -76,7 +76,7 @@ enum clr_status clr_json_parse(const char *text, size_t length, clr_json **root,
     *root = json_loadb(copy, length, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, &detail);
     clr_free(copy);
     if (!*root && json_error_code(&detail) == json_error_out_of_memory)
-        return clr_fail(error, CLR_NOMEM, 0, "out of memory");
+        return clr_no_memory(error);
     if (!*root)
         return clr_fail(error, CLR_BAD_DATA, 0, "not valid JSON at byte %d: %s", detail.position,
                         detail.text);

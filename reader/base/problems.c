@@ -4,21 +4,12 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/alloc.h"
-#include "base/hash.h"
-
-/* One that was reported by clr_problem_once. */
-struct once {
-    const char *format; /* NULL: the place is free */
-    uint64_t address;
-};
+#include "base/array.h"
+#include "base/map.h"
 
 struct clr_problems {
-    struct clr_problem *rows;
-    size_t count, room;
-    struct once
-        *once; /* a hash table of ONCE_ROOM places, a power of two; three quarters full at most */
-    size_t once_count, once_room;
+    CLR_ARRAY(struct clr_problem) rows;
+    struct clr_map once; /* what clr_problem_once reported; see is_first */
     bool incomplete, lost;
 };
 
@@ -29,10 +20,10 @@ struct clr_problems *clr_problems_create(void)
 
 static void empty(struct clr_problems *problems)
 {
-    for (size_t i = 0; i < problems->count; i++)
-        clr_free(problems->rows[i].message);
-    clr_free(problems->rows);
-    clr_free(problems->once);
+    for (size_t i = 0; i < problems->rows.count; i++)
+        clr_free(problems->rows.items[i].message);
+    CLR_ARRAY_FREE(&problems->rows);
+    clr_map_deinit(&problems->once);
     memset(problems, 0, sizeof *problems);
 }
 
@@ -47,8 +38,8 @@ void clr_problems_destroy(struct clr_problems *problems)
 /* The list is short (one row per cause and owner); the newest row is the likeliest match. */
 static struct clr_problem *find(struct clr_problems *problems, const struct clr_problem *key)
 {
-    for (size_t i = problems->count; i-- > 0;) {
-        struct clr_problem *row = &problems->rows[i];
+    for (size_t i = problems->rows.count; i-- > 0;) {
+        struct clr_problem *row = &problems->rows.items[i];
         if (row->owner == key->owner && row->format == key->format &&
             row->severity == key->severity && strcmp(row->area, key->area) == 0)
             return row;
@@ -76,48 +67,37 @@ static void append(struct clr_problems *problems, const struct clr_problem *key,
     char text[512];
     vsnprintf(text, sizeof text, key->format, arguments);
     char *message = clr_copy_text(text, strlen(text));
-    if (!message || !clr_grow(&problems->rows, problems->count, &problems->room, sizeof *row)) {
+    if (!message || !CLR_ARRAY_ADD(&problems->rows, *key)) {
         clr_free(message);
         problems->lost = true;
         return;
     }
-    row = &problems->rows[problems->count++];
-    *row = *key;
-    row->message = message;
+    problems->rows.items[problems->rows.count - 1].message = message;
 }
 
-/* Where FORMAT and ADDRESS stand, or the free place where they belong. */
-static struct once *once_place(struct once *table, size_t room, const char *format,
-                               uint64_t address)
-{
-    size_t i = (size_t)clr_hash_number(address ^ clr_hash_number((uintptr_t)format)) & (room - 1);
-    while (table[i].format && (table[i].format != format || table[i].address != address))
-        i = (i + 1) & (room - 1);
-    return &table[i];
-}
-
-/* Without memory a problem is reported again rather than never. */
+/* A key of FORMAT and ADDRESS; of one format no two addresses have the same. Without memory a problem
+ * is reported again rather than never. */
 static bool is_first(struct clr_problems *problems, const char *format, uint64_t address)
 {
-    if ((problems->once_count + 1) * 4 > problems->once_room * 3) {
-        size_t room = problems->once_room ? problems->once_room * 2 : 64;
-        struct once *grown = clr_alloc(room, sizeof *grown);
-        if (!grown)
-            return true;
-        for (size_t i = 0; i < problems->once_room; i++)
-            if (problems->once[i].format)
-                *once_place(grown, room, problems->once[i].format, problems->once[i].address) =
-                    problems->once[i];
-        clr_free(problems->once);
-        problems->once = grown;
-        problems->once_room = room;
-    }
-    struct once *place = once_place(problems->once, problems->once_room, format, address);
-    if (place->format)
+    uint64_t key = address ^ clr_hash_number((uintptr_t)format), known;
+    if (clr_map_get(&problems->once, key, &known))
         return false;
-    *place = (struct once){format, address};
-    problems->once_count++;
+    clr_map_put(&problems->once, key, 1);
     return true;
+}
+
+static struct clr_problem make_key(enum clr_severity severity, const char *area, uint64_t owner,
+                                   bool incomplete, uint64_t address, uint64_t length,
+                                   const char *format)
+{
+    return (struct clr_problem){.severity = severity,
+                                .area = area,
+                                .address = address,
+                                .length = length,
+                                .count = 1,
+                                .format = format,
+                                .owner = owner,
+                                .incomplete = incomplete};
 }
 
 void clr_problem_once(struct clr_problems *problems, enum clr_severity severity, const char *area,
@@ -125,13 +105,7 @@ void clr_problem_once(struct clr_problems *problems, enum clr_severity severity,
 {
     if (!problems || !is_first(problems, format, address))
         return;
-    struct clr_problem key = {.severity = severity,
-                              .area = area,
-                              .address = address,
-                              .length = length,
-                              .count = 1,
-                              .format = format,
-                              .incomplete = incomplete};
+    struct clr_problem key = make_key(severity, area, 0, incomplete, address, length, format);
     va_list arguments;
     va_start(arguments, format);
     append(problems, &key, arguments);
@@ -143,12 +117,7 @@ void clr_problem(struct clr_problems *problems, enum clr_severity severity, cons
 {
     if (!problems)
         return;
-    struct clr_problem key = {.severity = severity,
-                              .area = area,
-                              .address = address,
-                              .length = length,
-                              .count = 1,
-                              .format = format};
+    struct clr_problem key = make_key(severity, area, 0, false, address, length, format);
     va_list arguments;
     va_start(arguments, format);
     append(problems, &key, arguments);
@@ -161,14 +130,7 @@ void clr_problem_of(struct clr_problems *problems, enum clr_severity severity, c
 {
     if (!problems)
         return;
-    struct clr_problem key = {.severity = severity,
-                              .area = area,
-                              .address = address,
-                              .length = length,
-                              .count = 1,
-                              .format = format,
-                              .owner = owner,
-                              .incomplete = incomplete};
+    struct clr_problem key = make_key(severity, area, owner, incomplete, address, length, format);
     va_list arguments;
     va_start(arguments, format);
     append(problems, &key, arguments);
@@ -181,13 +143,12 @@ void clr_problems_merge(struct clr_problems *into, struct clr_problems *from)
         return;
     into->incomplete |= from->incomplete;
     into->lost |= from->lost;
-    for (size_t i = 0; i < from->count; i++) {
-        struct clr_problem *row = find(into, &from->rows[i]);
+    for (size_t i = 0; i < from->rows.count; i++) {
+        struct clr_problem *row = find(into, &from->rows.items[i]);
         if (row) {
-            add_to(row, &from->rows[i]);
-        } else if (clr_grow(&into->rows, into->count, &into->room, sizeof *row)) {
-            into->rows[into->count++] = from->rows[i];
-            from->rows[i].message = NULL;
+            add_to(row, &from->rows.items[i]);
+        } else if (CLR_ARRAY_ADD(&into->rows, from->rows.items[i])) {
+            from->rows.items[i].message = NULL;
         } else {
             into->lost = true;
         }
@@ -197,12 +158,12 @@ void clr_problems_merge(struct clr_problems *into, struct clr_problems *from)
 
 size_t clr_problems_count(const struct clr_problems *problems)
 {
-    return problems->count;
+    return problems->rows.count;
 }
 
 const struct clr_problem *clr_problems_at(const struct clr_problems *problems, size_t index)
 {
-    return &problems->rows[index];
+    return &problems->rows.items[index];
 }
 
 bool clr_problems_incomplete(const struct clr_problems *problems)

@@ -43,7 +43,7 @@ void clr_problem_of(struct clr_problems *problems, enum clr_severity severity, c
                     const char *format, ...) __attribute__((format(printf, 8, 9)));
 
 /* The same without an owner, but what has the same FORMAT and ADDRESS counts once, however often it
- * is met: for what is read again with every row that shows it. */
+ * comes: for what is read again with every row that shows it. */
 void clr_problem_once(struct clr_problems *problems, enum clr_severity severity, const char *area,
                       bool incomplete, uint64_t address, uint64_t length, const char *format, ...)
     __attribute__((format(printf, 7, 8)));

@@ -24,17 +24,13 @@
 #include "dump/dump.h"
 
 #include <string.h>
-#include <unistd.h>
+
+#include "base/search.h"
 
 #include "base/alloc.h"
+#include "base/threads.h"
 #include "runtime/loader.h"
-
-enum { DEFAULT_THREADS_MAX = 8 };
-
-static enum clr_status no_memory(struct clr_error *error)
-{
-    return clr_fail(error, CLR_NOMEM, 0, "out of memory");
-}
+#include "runtime/types.h"
 
 /* Failures that would not come again if it were tried again. */
 static bool may_pass(enum clr_status status)
@@ -68,15 +64,6 @@ enum clr_status clr_dump_keep(struct clr_dump *dump, clr_kept_free *free, size_t
     }
     *(void **)out = data;
     return CLR_OK;
-}
-
-unsigned clr_dump_threads(const struct clr_dump *dump)
-{
-    long online;
-    if (dump->options.threads != 0)
-        return dump->options.threads;
-    online = sysconf(_SC_NPROCESSORS_ONLN);
-    return online < 1 ? 1 : online > DEFAULT_THREADS_MAX ? DEFAULT_THREADS_MAX : (unsigned)online;
 }
 
 /* The runtime and its threads. A failure that is about this runtime is kept, not returned. */
@@ -117,14 +104,14 @@ enum clr_status clr_dump_open(const char *path, struct clr_options *options, str
     *dump = NULL;
     if (!d || !(d->problems = clr_problems_create())) {
         clr_free(d);
-        return no_memory(error);
+        return clr_no_memory(error);
     }
     status =
         clr_process_open(path, options ? options : &none, job, d->problems, &d->process, error);
     if (status == CLR_OK)
         status = open_runtime(d, options ? options : &none, error);
     if (status == CLR_OK && clr_problems_lost(d->problems))
-        status = no_memory(error);
+        status = clr_no_memory(error);
     if (status != CLR_OK) {
         clr_dump_close(d); /* the options are still the caller's */
         return status;
@@ -147,16 +134,10 @@ static uint64_t announced_bytes(const struct clr_process *process, const struct 
     uint64_t sum = 0;
     for (size_t i = 0; i < count; i++) {
         uint64_t end = regions[i].start + regions[i].size;
-        size_t low = 0, high = gc->segment_count;
-        while (low < high) { /* the first segment that ends behind the region's start */
-            size_t middle = low + (high - low) / 2;
-            if (gc->segments[middle].end <= regions[i].start)
-                low = middle + 1;
-            else
-                high = middle;
-        }
-        for (; low < gc->segment_count && gc->segments[low].start < end; low++) {
-            const struct clr_segment *s = &gc->segments[low];
+        size_t k; /* the first segment that ends behind the region's start */
+        CLR_SEARCH(k, 0, gc->segment_count, gc->segments[k].end <= regions[i].start);
+        for (; k < gc->segment_count && gc->segments[k].start < end; k++) {
+            const struct clr_segment *s = &gc->segments[k];
             uint64_t from = s->start > regions[i].start ? s->start : regions[i].start;
             sum += (s->end < end ? s->end : end) - from;
         }
@@ -215,27 +196,6 @@ static enum clr_status build_postings(struct clr_dump *dump, struct clr_problems
     return clr_heap_postings_build(dump->heap, job, error);
 }
 
-static void drop_gc(struct clr_dump *dump)
-{
-    clr_gc_close(dump->gc);
-    dump->gc = NULL;
-}
-
-static void drop_index(struct clr_dump *dump)
-{
-    clr_heap_close(dump->heap);
-    dump->heap = NULL;
-}
-
-static void drop_handles(struct clr_dump *dump)
-{
-    clr_free(dump->handles);
-    clr_free(dump->finalizers);
-    dump->handles = NULL;
-    dump->finalizers = NULL;
-    dump->handle_count = dump->finalizer_count = 0;
-}
-
 /* What this runtime does not describe is a problem, and the parts above do without. */
 static enum clr_status build_handles(struct clr_dump *dump, struct clr_problems *problems,
                                      struct clr_job *job, struct clr_error *error)
@@ -264,23 +224,11 @@ static enum clr_status build_handles(struct clr_dump *dump, struct clr_problems 
     return CLR_OK;
 }
 
-static void drop_refs(struct clr_dump *dump)
-{
-    clr_ref_map_destroy(dump->refs);
-    dump->refs = NULL;
-}
-
 static enum clr_status build_refs(struct clr_dump *dump, struct clr_problems *problems,
                                   struct clr_job *job, struct clr_error *error)
 {
     return clr_ref_map_create(dump->heap, dump->runtime, dump->gc, dump->handles,
                               dump->handle_count, problems, job, &dump->refs, error);
-}
-
-static void drop_links(struct clr_dump *dump)
-{
-    clr_links_destroy(dump->links);
-    dump->links = NULL;
 }
 
 /* Straight into the dump's list, which has each once, whichever part finds it first. */
@@ -300,12 +248,6 @@ static enum clr_status build_links(struct clr_dump *dump, struct clr_problems *p
     report_invalid(dump, &dump->links->invalid);
     dump->refs_read = true;
     return CLR_OK;
-}
-
-static void drop_roots(struct clr_dump *dump)
-{
-    clr_roots_destroy(dump->roots);
-    dump->roots = NULL;
 }
 
 static enum clr_status build_roots(struct clr_dump *dump, struct clr_problems *problems,
@@ -335,11 +277,6 @@ static enum clr_status build_forward(struct clr_dump *dump, enum clr_with_slots 
     return CLR_OK;
 }
 
-static void drop_reach(struct clr_dump *dump)
-{
-    clr_reach_deinit(&dump->reach);
-}
-
 static enum clr_status build_reach(struct clr_dump *dump, struct clr_problems *problems,
                                    struct clr_job *job, struct clr_error *error)
 {
@@ -351,11 +288,6 @@ static enum clr_status build_reach(struct clr_dump *dump, struct clr_problems *p
         dump->roots->conservative_count, job, &dump->reach, error);
     clr_forward_destroy(forward);
     return status;
-}
-
-static void drop_dominators(struct clr_dump *dump)
-{
-    clr_dominators_deinit(&dump->dominators);
 }
 
 struct sizing {
@@ -393,18 +325,13 @@ static enum clr_status build_dominators(struct clr_dump *dump, struct clr_proble
     enum clr_status status = first && second
                                  ? clr_dominators_build(&forward->edges, &roots, fill_sizes,
                                                         &sizing, job, &dump->dominators, error)
-                                 : no_memory(error);
+                                 : clr_no_memory(error);
     if (status == CLR_OK)
         status = sizing.status; /* on failure the part is dropped again */
     clr_free(first);
     clr_free(second);
     clr_forward_destroy(forward);
     return status;
-}
-
-static void drop_dominated(struct clr_dump *dump)
-{
-    clr_dominated_deinit(&dump->dominated);
 }
 
 static enum clr_status build_dominated(struct clr_dump *dump, struct clr_problems *problems,
@@ -415,25 +342,62 @@ static enum clr_status build_dominated(struct clr_dump *dump, struct clr_problem
 }
 
 /* In the order in which they are built: what a part needs stands before it. NEEDS are those that
- * BUILD reads itself, DROP undoes a build whose problems could not be kept. */
+ * BUILD reads itself. */
 static const struct part {
     unsigned bit, needs;
     enum clr_status (*build)(struct clr_dump *dump, struct clr_problems *problems,
                              struct clr_job *job, struct clr_error *error);
-    void (*drop)(struct clr_dump *dump);
 } parts[] = {
-    {CLR_PART_GC, CLR_PART_RUNTIME, build_gc, drop_gc},
-    {CLR_PART_INDEX, CLR_PART_GC, build_index, drop_index},
-    {CLR_PART_POSTINGS, CLR_PART_INDEX, build_postings, NULL},
-    {CLR_PART_HANDLES, CLR_PART_GC, build_handles, drop_handles},
-    {CLR_PART_REFS, CLR_PART_INDEX | CLR_PART_HANDLES, build_refs, drop_refs},
-    {CLR_PART_REVERSE, CLR_PART_REFS, build_links, drop_links},
-    {CLR_PART_ROOTS, CLR_PART_INDEX | CLR_PART_HANDLES, build_roots, drop_roots},
-    {CLR_PART_REACH, CLR_PART_REFS | CLR_PART_ROOTS, build_reach, drop_reach},
-    {CLR_PART_DOMINATORS, CLR_PART_REFS | CLR_PART_ROOTS, build_dominators, drop_dominators},
-    {CLR_PART_DOMINATED, CLR_PART_DOMINATORS, build_dominated, drop_dominated},
+    {CLR_PART_GC, CLR_PART_RUNTIME, build_gc},
+    {CLR_PART_INDEX, CLR_PART_GC, build_index},
+    {CLR_PART_POSTINGS, CLR_PART_INDEX, build_postings},
+    {CLR_PART_HANDLES, CLR_PART_GC, build_handles},
+    {CLR_PART_REFS, CLR_PART_INDEX | CLR_PART_HANDLES, build_refs},
+    {CLR_PART_REVERSE, CLR_PART_REFS, build_links},
+    {CLR_PART_ROOTS, CLR_PART_INDEX | CLR_PART_HANDLES, build_roots},
+    {CLR_PART_REACH, CLR_PART_REFS | CLR_PART_ROOTS, build_reach},
+    {CLR_PART_DOMINATORS, CLR_PART_REFS | CLR_PART_ROOTS, build_dominators},
+    {CLR_PART_DOMINATED, CLR_PART_DOMINATORS, build_dominated},
 };
 enum { PART_COUNT = sizeof parts / sizeof *parts };
+
+/* Frees what a part has, also after a build whose problems could not be kept. */
+static void drop(struct clr_dump *dump, unsigned part)
+{
+    switch (part) {
+    case CLR_PART_GC:
+        clr_gc_close(dump->gc);
+        dump->gc = NULL;
+        break;
+    case CLR_PART_INDEX: /* and POSTINGS */
+        clr_heap_close(dump->heap);
+        dump->heap = NULL;
+        break;
+    case CLR_PART_HANDLES:
+        clr_free(dump->handles);
+        clr_free(dump->finalizers);
+        dump->handles = NULL;
+        dump->finalizers = NULL;
+        dump->handle_count = dump->finalizer_count = 0;
+        break;
+    case CLR_PART_REFS:
+        clr_ref_map_destroy(dump->refs);
+        dump->refs = NULL;
+        break;
+    case CLR_PART_REVERSE:
+        clr_links_destroy(dump->links);
+        dump->links = NULL;
+        break;
+    case CLR_PART_ROOTS:
+        clr_roots_destroy(dump->roots);
+        dump->roots = NULL;
+        break;
+    case CLR_PART_REACH: clr_reach_deinit(&dump->reach); break;
+    case CLR_PART_DOMINATORS: clr_dominators_deinit(&dump->dominators); break;
+    case CLR_PART_DOMINATED: clr_dominated_deinit(&dump->dominated); break;
+    default: break;
+    }
+}
 
 void clr_dump_close(struct clr_dump *dump)
 {
@@ -445,8 +409,7 @@ void clr_dump_close(struct clr_dump *dump)
     }
     CLR_ARRAY_FREE(&dump->kept);
     for (size_t i = PART_COUNT; i-- > 0;)
-        if (parts[i].drop)
-            parts[i].drop(dump);
+        drop(dump, parts[i].bit);
     clr_map_deinit(&dump->invalid);
     CLR_ARRAY_FREE(&dump->undecided);
     clr_free(dump->module_types);
@@ -464,15 +427,15 @@ static enum clr_status build(struct clr_dump *dump, const struct part *part, str
     struct clr_problems *found = clr_problems_create();
     enum clr_status status;
     if (!found)
-        return no_memory(error);
+        return clr_no_memory(error);
     status = part->build(dump, found, job, error);
     if (status == CLR_OK && clr_problems_lost(found))
-        status = no_memory(error);
+        status = clr_no_memory(error);
     if (status == CLR_OK) {
         clr_problems_merge(dump->problems, found);
         dump->built |= part->bit;
-    } else if (part->drop) {
-        part->drop(dump);
+    } else {
+        drop(dump, part->bit);
     }
     clr_problems_destroy(found);
     return status;
@@ -485,7 +448,7 @@ enum clr_status clr_dump_need(struct clr_dump *dump, unsigned wanted, struct clr
     if (!job)
         job = &own;
     if (job->threads == 0)
-        job->threads = clr_dump_threads(dump);
+        job->threads = clr_threads(dump->options.threads, NULL);
     for (size_t i = PART_COUNT; i-- > 0;)
         if (wanted & ~dump->built & parts[i].bit)
             wanted |= parts[i].needs;
@@ -548,8 +511,8 @@ enum clr_status clr_dump_settle_refs(struct clr_dump *dump, struct clr_job *job,
 
 void clr_dump_invalid_ref(struct clr_dump *dump, uint64_t slot, uint64_t value, uint64_t length)
 {
-    uint64_t met;
-    if (clr_map_get(&dump->invalid, slot, &met))
+    uint64_t known;
+    if (clr_map_get(&dump->invalid, slot, &known))
         return;
     clr_map_put(&dump->invalid, slot, 1); /* without memory it may be reported twice */
     if (value != 0) {
@@ -562,6 +525,18 @@ void clr_dump_invalid_ref(struct clr_dump *dump, uint64_t slot, uint64_t value, 
                        (unsigned long long)slot);
 }
 
+/* What modules' tables name, and what those lead to: a part of the list of all types. */
+static enum clr_status need_module_types(struct clr_dump *dump, struct clr_error *error)
+{
+    const struct clr_module *const *modules;
+    size_t count; /* without the list of modules there is nothing to go by */
+    if (dump->module_types)
+        return CLR_OK;
+    CLR_TRY(clr_modules(dump->runtime, &modules, &count, error));
+    return clr_types_list(NULL, dump->runtime, &dump->module_types, &dump->module_type_count,
+                          error);
+}
+
 enum clr_status clr_dump_types(struct clr_dump *dump, struct clr_job *job, const uint64_t **types,
                                size_t *count, struct clr_error *error)
 {
@@ -572,16 +547,69 @@ enum clr_status clr_dump_types(struct clr_dump *dump, struct clr_job *job, const
         return clr_heap_types(dump->heap, dump->runtime, types, count, error);
     if (may_pass(status))
         return say_again(&reason, error);
-    if (!dump->module_types) {
-        const struct clr_module *const *modules;
-        size_t module_count; /* without the list of modules there is nothing to go by */
-        CLR_TRY(clr_modules(dump->runtime, &modules, &module_count, error));
-        CLR_TRY(clr_types_list(NULL, dump->runtime, &dump->module_types, &dump->module_type_count,
-                               error));
-        clr_problem(dump->problems, CLR_WARNING, "types", 0, 0,
-                    "types that only objects would show are not listed: %s", reason.text);
-    }
+    CLR_TRY(need_module_types(dump, error));
+    clr_problem_once(dump->problems, CLR_WARNING, "types", false, 0, 0,
+                     "types that only objects would show are not listed: %s", reason.text);
     *types = dump->module_types;
     *count = dump->module_type_count;
+    return CLR_OK;
+}
+
+static bool holds_type(const uint64_t *types, size_t count, uint64_t address)
+{
+    size_t low = 0, high = count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if ((int64_t)types[middle] < (int64_t)address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < count && types[low] == address;
+}
+
+/* Whether the words of a MethodTable at ADDRESS are saved and the class that they lead to is not. */
+static bool lacks_class(const struct clr_runtime *runtime, uint64_t address)
+{
+    const struct clr_types_layout *layout = &runtime->types;
+    uint64_t word, parent, back;
+    if (address == 0 || (address & runtime->alignment_mask) ||
+        !clr_field_word(runtime, address, layout->mt_parent, &parent) ||
+        !clr_field_word(runtime, address, layout->mt_class, &word))
+        return false;
+    if ((word & 1) && !clr_field_word(runtime, word - 1, layout->mt_class, &word))
+        return true;
+    return !(word & 1) && word != 0 && !clr_field_word(runtime, word, layout->class_mt, &back);
+}
+
+/* What can be said of ADDRESS before the heap is walked; *SURE false: nothing. */
+static enum clr_status find_module_type(struct clr_dump *dump, uint64_t address, bool *has,
+                                        bool *sure, struct clr_error *error)
+{
+    struct clr_error unread = {0}; /* the list says so, if it is asked for */
+    enum clr_status status = need_module_types(dump, &unread);
+    if (may_pass(status))
+        return say_again(&unread, error);
+    *has = status == CLR_OK && holds_type(dump->module_types, dump->module_type_count, address);
+    *sure =
+        *has || (!clr_type_valid(dump->runtime, address) && !lacks_class(dump->runtime, address));
+    return CLR_OK;
+}
+
+enum clr_status clr_dump_has_type(struct clr_dump *dump, struct clr_job *job, uint64_t address,
+                                  bool *has, struct clr_error *error)
+{
+    const uint64_t *types;
+    size_t count;
+    bool sure;
+    if (dump->built & CLR_PART_INDEX) {
+        CLR_TRY(clr_heap_types(dump->heap, dump->runtime, &types, &count, error));
+    } else {
+        CLR_TRY(find_module_type(dump, address, has, &sure, error));
+        if (sure)
+            return CLR_OK;
+        CLR_TRY(clr_dump_types(dump, job, &types, &count, error));
+    }
+    *has = holds_type(types, count, address);
     return CLR_OK;
 }

@@ -86,11 +86,9 @@ void *clr_dump_kept(const struct clr_dump *dump, clr_kept_free *free);
 enum clr_status clr_dump_keep(struct clr_dump *dump, clr_kept_free *free, size_t size, void *data,
                               struct clr_error *error);
 
-/* Workers for a build: what the options say, else as many as there are processors, 8 at most. */
-unsigned clr_dump_threads(const struct clr_dump *dump);
-
-/* Builds the PARTS that are missing, with those that they need, in order. A cancelled or failed build leaves nothing behind
- * and can be tried again. JOB may be NULL; threads of 0 become clr_dump_threads. */
+/* Builds the PARTS that are missing, with those that they need, in order. A cancelled or failed build
+ * leaves nothing behind and can be tried again. JOB may be NULL; threads of 0 become clr_threads of the
+ * options. */
 enum clr_status clr_dump_need(struct clr_dump *dump, unsigned parts, struct clr_job *job,
                               struct clr_error *error);
 
@@ -98,6 +96,11 @@ enum clr_status clr_dump_need(struct clr_dump *dump, unsigned parts, struct clr_
  * is that of the modules alone, and a problem says so. */
 enum clr_status clr_dump_types(struct clr_dump *dump, struct clr_job *job, const uint64_t **types,
                                size_t *count, struct clr_error *error);
+
+/* Whether ADDRESS is in that list. It is made, and the heap walked, only where neither the modules' tables
+ * nor the words at ADDRESS tell. */
+enum clr_status clr_dump_has_type(struct clr_dump *dump, struct clr_job *job, uint64_t address,
+                                  bool *has, struct clr_error *error);
 
 /* Reports a slot that holds no object, or bytes of an object that are not saved (VALUE 0): once a
  * slot, however often it is met. What a slot means depends on its object: nothing must be wrong with

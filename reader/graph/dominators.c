@@ -27,8 +27,8 @@
  * workers do it together beforehand (touch), dfn and the rows become the retained sizes, and
  * ancestor and semi the rest of the result.
  *
- * The second part (conservative roots) is searched after the first: its vertices have the higher
- * numbers, and an edge from a higher part into the first is no predecessor.
+ * The second tier (conservative roots) is searched after the first: its vertices have the higher
+ * numbers, and an edge from the second tier into the first is no predecessor.
  */
 #include "graph/dominators.h"
 
@@ -50,7 +50,7 @@ struct work {
     struct clr_job *job;
     uint32_t count;      /* objects */
     uint32_t reached;    /* vertices, without the virtual root */
-    uint32_t first_part; /* vertices 1 .. first_part hang on precise roots */
+    uint32_t first_tier; /* vertices 1 .. first_tier hang on precise roots */
     uint64_t *block;     /* what dfn, label and rows are in */
     uint32_t *dfn, *vertex, *ancestor, *semi, *label, *idom;
     struct clr_offsets rows; /* of predecessors, by vertex */
@@ -67,11 +67,6 @@ static void drop(uint32_t **array, size_t count)
 {
     clr_free_large(*array, count, sizeof **array);
     *array = NULL;
-}
-
-static enum clr_status no_memory(struct clr_error *error)
-{
-    return clr_fail(error, CLR_NOMEM, 0, "out of memory for the dominators of the heap");
 }
 
 /* Entries of arrays by vertex: the virtual root is one more. */
@@ -112,7 +107,7 @@ static enum clr_status touch(const struct work *w, uint32_t *const *arrays, size
     return clr_job_run(w->job, "searching the graph", count * t.pieces, touch_piece, &t, error);
 }
 
-/* Depth-first from one object, if it was not met yet. The path is in ancestor[], the place of each
+/* Depth-first from one object, if it was not reached yet. The path is in ancestor[], the place of each
  * vertex in its own row in semi[]. */
 static enum clr_status search(struct work *w, uint32_t number, struct clr_error *error)
 {
@@ -158,7 +153,7 @@ static enum clr_status search_all(struct work *w, const struct clr_root_numbers 
 {
     for (size_t i = 0; i < roots->first_count; i++)
         CLR_TRY(search(w, roots->first[i], error));
-    w->first_part = w->reached;
+    w->first_tier = w->reached;
     for (size_t i = 0; i < roots->second_count; i++)
         CLR_TRY(search(w, roots->second[i], error));
     return CLR_OK;
@@ -166,17 +161,17 @@ static enum clr_status search_all(struct work *w, const struct clr_root_numbers 
 
 static bool counts(const struct work *w, uint32_t from, uint32_t to)
 {
-    return from <= w->first_part || to > w->first_part;
+    return from <= w->first_tier || to > w->first_tier;
 }
 
-/* A root that holds a vertex of its own part is a predecessor: the virtual root. */
+/* A root that holds a vertex of its own tier is a predecessor: the virtual root. */
 static void each_root_edge(const struct work *w, const struct clr_root_numbers *roots,
                            void (*each)(void *, uint32_t), void *context)
 {
     for (size_t i = 0; i < roots->first_count; i++)
         each(context, w->dfn[roots->first[i]]);
     for (size_t i = 0; i < roots->second_count; i++)
-        if (w->dfn[roots->second[i]] > w->first_part)
+        if (w->dfn[roots->second[i]] > w->first_tier)
             each(context, w->dfn[roots->second[i]]);
 }
 
@@ -221,7 +216,7 @@ static enum clr_status find_predecessors(struct work *w, const struct clr_root_n
     const uint32_t *targets = w->edges->targets;
     size_t blocks = ((size_t)w->reached >> CLR_OFFSETS_SHIFT) + 2;
     if (!(w->rows.base = clr_alloc(blocks, sizeof *w->rows.base)))
-        return no_memory(error);
+        return clr_no_memory(error);
     w->rows.rest = w->dfn + room_of(w->count);
     w->rows.count = w->reached + 1;
     for (int pass = 0; pass < 2; pass++) {
@@ -267,7 +262,7 @@ static enum clr_status find_predecessors(struct work *w, const struct clr_root_n
             w->rows.rest[v] = (uint32_t)rest;
         }
         if (!(w->predecessors = clr_alloc_large(w->predecessor_count, sizeof *w->predecessors)))
-            return no_memory(error);
+            return clr_no_memory(error);
         CLR_TRY(touch(w, &w->predecessors, 1, w->predecessor_count, error));
     }
     return CLR_OK;
@@ -403,7 +398,7 @@ enum clr_status clr_dominators_build(const struct clr_edges *edges,
     if (!(w.block = clr_alloc_large(block_of(w.count), sizeof *w.block)) ||
         !large(&w.vertex, room) || !large(&w.ancestor, room) || !large(&w.semi, room) ||
         !large(&w.idom, room))
-        status = no_memory(error);
+        status = clr_no_memory(error);
     if (status == CLR_OK) {
         w.dfn = (uint32_t *)w.block;
         uint32_t *const fresh[MOST_ARRAYS] = {w.dfn,      w.dfn + room, w.vertex,

@@ -20,7 +20,7 @@ struct clr_dominators {
 };
 
 /* What the graph hangs on. FIRST: objects that precise roots hold. SECOND: those that only
- * conservative ones hold; what only they reach is a second part, and its edges into the first are
+ * conservative ones hold; what only they reach is a second tier, and its edges into the first are
  * left out. Numbers may repeat. */
 struct clr_root_numbers {
     const uint32_t *first;

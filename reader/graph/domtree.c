@@ -11,11 +11,6 @@
 
 #include "base/alloc.h"
 
-static enum clr_status no_memory(struct clr_error *error)
-{
-    return clr_fail(error, CLR_NOMEM, 0, "out of memory for the dominator tree");
-}
-
 /* Gives places to the children of each object, whose own place is known by then. */
 static enum clr_status number_tree(const struct clr_dominators *dominators,
                                    struct clr_dominated *tree, struct clr_error *error)
@@ -25,7 +20,7 @@ static enum clr_status number_tree(const struct clr_dominators *dominators,
     tree->order = clr_alloc_large(tree->objects, sizeof *tree->order);
     if (!queue || !tree->order) {
         clr_free_large(queue, tree->count, sizeof *queue);
-        return no_memory(error);
+        return clr_no_memory(error);
     }
     memset(tree->order, 0xff, (size_t)tree->objects * sizeof *tree->order);
     size_t head = 0, tail = 0;
@@ -57,7 +52,7 @@ enum clr_status clr_dominated_build(const struct clr_dominators *dominators, str
         return clr_fail(error, CLR_UNSUPPORTED, 0, "too many objects for the dominator tree");
     result->numbers = clr_alloc_large(result->count, sizeof *result->numbers);
     if (!clr_offsets_alloc(&result->rows, dominators->count + 1) || !result->numbers)
-        status = no_memory(error);
+        status = clr_no_memory(error);
     for (uint32_t i = 0; status == CLR_OK && i < dominators->count; i++)
         if (dominators->dominator[i] != CLR_UNREACHED)
             result->rows.rest[dominators->dominator[i]]++;

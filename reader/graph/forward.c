@@ -1,6 +1,6 @@
 /*
- * Two scans of the heap in parallel parts: the first counts each object's edges, the second writes
- * them where the counts say. The places do not depend on which worker takes a part.
+ * Two scans of the heap in parallel pieces: the first counts each object's edges, the second writes
+ * them where the counts say. The places do not depend on which worker takes a piece.
  *
  * A target becomes a number by a look into the index, which is a cache miss where references cross
  * the heap: the look is asked for early and done some slots later, from a ring.
@@ -19,8 +19,8 @@ struct build {
     const uint32_t *skip;
     size_t skip_count;
     uint32_t *firsts;
-    size_t parts;
-    struct clr_invalid_refs *invalid; /* by part */
+    size_t pieces;
+    struct clr_invalid_refs *invalid; /* by piece */
 };
 
 /* A slot whose target is not looked up yet. */
@@ -42,11 +42,6 @@ struct sweep {
     unsigned turn;
     struct waiting ring[RING];
 };
-
-static enum clr_status no_memory(struct clr_error *error)
-{
-    return clr_fail(error, CLR_NOMEM, 0, "out of memory for the graph of the heap");
-}
 
 CLR_SWEPT bool takes_slots(struct sweep *s, uint32_t number)
 {
@@ -81,14 +76,14 @@ static enum clr_status too_many(struct clr_error *error)
     return clr_fail(error, CLR_UNSUPPORTED, 0, "an object has more than 2^32 references");
 }
 
-static enum clr_status count_part(void *context, unsigned worker, size_t part,
-                                  struct clr_error *error)
+static enum clr_status count_piece(void *context, unsigned worker, size_t piece,
+                                   struct clr_error *error)
 {
     struct build *b = context;
     struct sweep s = {.build = b};
     const struct clr_sweeper sweeper = {count_object, count_slot, count_allocator, NULL, true};
     (void)worker;
-    clr_sweep(b->map, b->firsts[part], b->firsts[part + 1], &s, sweeper);
+    clr_sweep(b->map, b->firsts[piece], b->firsts[piece + 1], &s, sweeper);
     return s.overflows ? too_many(error) : CLR_OK;
 }
 
@@ -157,18 +152,18 @@ static void fill_missing(void *context, uint64_t address, uint64_t length)
     clr_invalid_add(((struct sweep *)context)->invalid, address, 0, length);
 }
 
-static enum clr_status fill_part(void *context, unsigned worker, size_t part,
-                                 struct clr_error *error)
+static enum clr_status fill_piece(void *context, unsigned worker, size_t piece,
+                                  struct clr_error *error)
 {
     struct build *b = context;
-    struct sweep s = {.build = b, .invalid = &b->invalid[part]};
+    struct sweep s = {.build = b, .invalid = &b->invalid[piece]};
     const struct clr_sweeper sweeper = {fill_object, fill_slot, fill_allocator, fill_missing, true};
     (void)worker;
-    clr_sweep(b->map, b->firsts[part], b->firsts[part + 1], &s, sweeper);
+    clr_sweep(b->map, b->firsts[piece], b->firsts[piece + 1], &s, sweeper);
     for (unsigned i = s.turn > RING ? s.turn - RING : 0; i != s.turn; i++)
         look_up(&s, &s.ring[i % RING]);
     if (s.invalid->failed)
-        return no_memory(error);
+        return clr_no_memory(error);
     return s.overflows ? clr_fail(error, CLR_IO, 0,
                                   "the core was changed while it was read: an object has more "
                                   "references than before")
@@ -219,21 +214,21 @@ static enum clr_status run(struct build *b, enum clr_with_slots with_slots, stru
                            struct clr_error *error)
 {
     struct clr_edges *edges = &b->forward->edges;
-    CLR_TRY(clr_heap_pieces(b->heap, &b->firsts, &b->parts, error));
+    CLR_TRY(clr_heap_pieces(b->heap, &b->firsts, &b->pieces, error));
     if (!clr_offsets_alloc(&edges->offsets, b->heap->count) ||
-        !(b->invalid = clr_alloc(b->parts, sizeof *b->invalid)))
-        return no_memory(error);
-    CLR_TRY(clr_job_run(job, "counting references", b->parts, count_part, b, error));
+        !(b->invalid = clr_alloc(b->pieces, sizeof *b->invalid)))
+        return clr_no_memory(error);
+    CLR_TRY(clr_job_run(job, "counting references", b->pieces, count_piece, b, error));
     CLR_TRY(count_dependents(b, error));
     CLR_TRY(sum(&edges->offsets, &edges->target_count, error));
     edges->targets = clr_alloc_large(edges->target_count, sizeof *edges->targets);
     if (!edges->targets ||
         (with_slots && !clr_wide_alloc(&b->forward->slots, edges->target_count,
                                        clr_units(b->heap) + b->map->dependent_count)))
-        return no_memory(error);
-    CLR_TRY(clr_job_run(job, "reading references", b->parts, fill_part, b, error));
+        return clr_no_memory(error);
+    CLR_TRY(clr_job_run(job, "reading references", b->pieces, fill_piece, b, error));
     fill_dependents(b);
-    return clr_invalid_gather(b->invalid, b->parts, &b->forward->invalid, error);
+    return clr_invalid_gather(b->invalid, b->pieces, &b->forward->invalid, error);
 }
 
 enum clr_status clr_forward_build(const struct clr_ref_map *map, const uint32_t *skip,
@@ -244,10 +239,10 @@ enum clr_status clr_forward_build(const struct clr_ref_map *map, const uint32_t 
     struct build b = {.heap = map->heap, .map = map, .skip = skip, .skip_count = skip_count};
     *out = NULL;
     if (!(b.forward = clr_alloc(1, sizeof *b.forward)))
-        return no_memory(error);
+        return clr_no_memory(error);
     b.forward->map = map;
     enum clr_status status = run(&b, with_slots, job, error);
-    for (size_t i = 0; b.invalid && i < b.parts; i++)
+    for (size_t i = 0; b.invalid && i < b.pieces; i++)
         CLR_ARRAY_FREE(&b.invalid[i].rows);
     clr_free(b.invalid);
     clr_free(b.firsts);
@@ -279,14 +274,14 @@ struct sizing {
     uint64_t *sizes;
 };
 
-static enum clr_status size_part(void *context, unsigned worker, size_t part,
-                                 struct clr_error *error)
+static enum clr_status size_piece(void *context, unsigned worker, size_t piece,
+                                  struct clr_error *error)
 {
     const struct sizing *s = context;
     struct clr_object_scan scan;
     struct clr_object object;
     (void)worker, (void)error;
-    clr_object_scan_start(&scan, s->heap, s->firsts[part], s->firsts[part + 1], false);
+    clr_object_scan_start(&scan, s->heap, s->firsts[piece], s->firsts[piece + 1], false);
     while (clr_object_scan_next(&scan, &object))
         s->sizes[object.number] = object.size;
     return CLR_OK;
@@ -296,9 +291,9 @@ enum clr_status clr_heap_sizes(const struct clr_ref_map *map, struct clr_job *jo
                                struct clr_error *error)
 {
     struct sizing sizing = {.heap = map->heap, .sizes = sizes};
-    size_t parts;
-    CLR_TRY(clr_heap_pieces(map->heap, &sizing.firsts, &parts, error));
-    enum clr_status status = clr_job_run(job, "reading sizes", parts, size_part, &sizing, error);
+    size_t pieces;
+    CLR_TRY(clr_heap_pieces(map->heap, &sizing.firsts, &pieces, error));
+    enum clr_status status = clr_job_run(job, "reading sizes", pieces, size_piece, &sizing, error);
     clr_free(sizing.firsts);
     return status;
 }

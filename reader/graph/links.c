@@ -1,9 +1,9 @@
 /*
  * Building the reverse graph in three passes over blocks of targets.
  *
- *   1  count    for each part of the heap and each block (32 MB) of targets: how many slots
+ *   1  count    for each piece of the heap and each block (32 MB) of targets: how many slots
  *   2  collect  the same scan writes each slot into its block's stretch, at a place that the counts
- *               of pass 1 fix: (slot unit << 22 | target unit in the block), 8 bytes. Parts are in
+ *               of pass 1 fix: (slot unit << 22 | target unit in the block), 8 bytes. Pieces are in
  *               heap order, so a stretch is sorted by slot whatever the workers do
  *   3  sort     a block's index entries fit the cache: its slots are counted by object, and after a
  *               sum over all objects put into their rows
@@ -16,6 +16,7 @@
 #include <stdlib.h>
 
 #include "base/alloc.h"
+#include "base/search.h"
 #include "graph/sweep.h"
 
 enum {
@@ -31,13 +32,13 @@ struct build {
     const struct clr_ref_map *map;
     struct clr_links *links;
     uint32_t *firsts;
-    size_t parts, blocks;
-    uint64_t *places;       /* part * blocks + block: where the next slot goes */
+    size_t pieces, blocks;
+    uint64_t *places;       /* piece * blocks + block: where the next slot goes */
     uint32_t *counts;       /* the same: how many are still to come */
     uint64_t *block_starts; /* blocks + 1 */
     uint64_t *pairs;
     uint64_t pair_count;
-    struct clr_invalid_refs *invalid; /* by part, then by block */
+    struct clr_invalid_refs *invalid; /* by piece, then by block */
 };
 
 /* What a sweep writes to. */
@@ -75,18 +76,18 @@ CLR_SWEPT void count_slot(void *context, uint64_t slot, uint64_t value)
         s->overflows |= ++s->counts[unit >> BLOCK_SHIFT] == 0;
 }
 
-static enum clr_status count_part(void *context, unsigned worker, size_t part,
-                                  struct clr_error *error)
+static enum clr_status count_piece(void *context, unsigned worker, size_t piece,
+                                   struct clr_error *error)
 {
     struct build *b = context;
     struct sweep s = {
-        .build = b, .counts = &b->counts[part * b->blocks], .invalid = &b->invalid[part]};
+        .build = b, .counts = &b->counts[piece * b->blocks], .invalid = &b->invalid[piece]};
     const struct clr_sweeper sweeper = {every_object, count_slot, no_slot, count_missing, false};
     (void)worker;
-    clr_sweep(b->map, b->firsts[part], b->firsts[part + 1], &s, sweeper);
+    clr_sweep(b->map, b->firsts[piece], b->firsts[piece + 1], &s, sweeper);
     if (s.overflows)
         return clr_fail(error, CLR_UNSUPPORTED, 0,
-                        "a part of the heap has more than 2^32 references: this version cannot "
+                        "a piece of the heap has more than 2^32 references: this version cannot "
                         "index them");
     return s.invalid->failed ? clr_no_memory(error) : CLR_OK;
 }
@@ -113,29 +114,30 @@ static enum clr_status changed(struct clr_error *error)
                     "before");
 }
 
-static enum clr_status collect_part(void *context, unsigned worker, size_t part,
-                                    struct clr_error *error)
+static enum clr_status collect_piece(void *context, unsigned worker, size_t piece,
+                                     struct clr_error *error)
 {
     struct build *b = context;
-    struct sweep s = {
-        .build = b, .places = &b->places[part * b->blocks], .counts = &b->counts[part * b->blocks]};
+    struct sweep s = {.build = b,
+                      .places = &b->places[piece * b->blocks],
+                      .counts = &b->counts[piece * b->blocks]};
     const struct clr_sweeper sweeper = {every_object, collect_slot, no_slot, NULL, false};
     (void)worker;
-    clr_sweep(b->map, b->firsts[part], b->firsts[part + 1], &s, sweeper);
+    clr_sweep(b->map, b->firsts[piece], b->firsts[piece + 1], &s, sweeper);
     for (size_t block = 0; block < b->blocks; block++)
         s.overflows |= s.counts[block] != 0;
     return s.overflows ? changed(error) : CLR_OK;
 }
 
-/* Counts become places: block by block, in a block part by part. */
+/* Counts become places: block by block, in a block piece by piece. */
 static void place_parts(struct build *b)
 {
     uint64_t sum = 0;
     for (size_t block = 0; block < b->blocks; block++) {
         b->block_starts[block] = sum;
-        for (size_t part = 0; part < b->parts; part++) {
-            b->places[part * b->blocks + block] = sum;
-            sum += b->counts[part * b->blocks + block];
+        for (size_t piece = 0; piece < b->pieces; piece++) {
+            b->places[piece * b->blocks + block] = sum;
+            sum += b->counts[piece * b->blocks + block];
         }
     }
     b->block_starts[b->blocks] = sum;
@@ -176,8 +178,8 @@ static enum clr_status count_block(void *context, unsigned worker, size_t block,
         uint64_t slot = clr_unit_address(b->heap, b->pairs[i] >> BLOCK_SHIFT);
         if (!clr_read_word(b->heap->process, slot, &value))
             return changed(error);
-        clr_invalid_add(&b->invalid[b->parts + block], slot, value, 0);
-        if (b->invalid[b->parts + block].failed)
+        clr_invalid_add(&b->invalid[b->pieces + block], slot, value, 0);
+        if (b->invalid[b->pieces + block].failed)
             return clr_no_memory(error);
     }
     return CLR_OK;
@@ -237,10 +239,10 @@ static enum clr_status add_extras(struct clr_links *links, struct clr_error *err
     if (!(links->allocators = clr_alloc(heap->shape_count, sizeof *links->allocators)))
         return clr_no_memory(error);
     for (size_t i = 0; i < heap->shape_count; i++)
-        if (map->allocator[i] != 0 && !is_allocator(links, map->allocator[i] - 1))
-            links->allocators[links->allocator_count++] = map->allocator[i] - 1;
+        if (map->shapes[i].allocator != 0 && !is_allocator(links, map->shapes[i].allocator - 1))
+            links->allocators[links->allocator_count++] = map->shapes[i].allocator - 1;
     for (size_t i = 0; i < heap->shape_count; i++)
-        if (map->allocator[i] != 0)
+        if (map->shapes[i].allocator != 0)
             links->ref_count += heap->shapes[i].object_count;
     return CLR_OK;
 }
@@ -249,18 +251,18 @@ static enum clr_status run(struct build *b, struct clr_job *job, struct clr_erro
 {
     struct clr_links *links = b->links;
     uint64_t total;
-    CLR_TRY(clr_heap_pieces(b->heap, &b->firsts, &b->parts, error));
+    CLR_TRY(clr_heap_pieces(b->heap, &b->firsts, &b->pieces, error));
     b->blocks = (size_t)(clr_units(b->heap) >> BLOCK_SHIFT) + 1;
-    if (!(b->places = clr_alloc(b->parts, b->blocks * sizeof *b->places)) ||
-        !(b->counts = clr_alloc(b->parts, b->blocks * sizeof *b->counts)) ||
+    if (!(b->places = clr_alloc(b->pieces, b->blocks * sizeof *b->places)) ||
+        !(b->counts = clr_alloc(b->pieces, b->blocks * sizeof *b->counts)) ||
         !(b->block_starts = clr_alloc(b->blocks + 1, sizeof *b->block_starts)) ||
-        !(b->invalid = clr_alloc(b->parts + b->blocks, sizeof *b->invalid)))
+        !(b->invalid = clr_alloc(b->pieces + b->blocks, sizeof *b->invalid)))
         return clr_no_memory(error);
-    CLR_TRY(clr_job_run(job, "counting references", b->parts, count_part, b, error));
+    CLR_TRY(clr_job_run(job, "counting references", b->pieces, count_piece, b, error));
     place_parts(b);
     if (!(b->pairs = clr_alloc_large(b->pair_count, sizeof *b->pairs)))
         return clr_no_memory(error);
-    CLR_TRY(clr_job_run(job, "collecting references", b->parts, collect_part, b, error));
+    CLR_TRY(clr_job_run(job, "collecting references", b->pieces, collect_piece, b, error));
     if (!clr_offsets_alloc(&links->rows, b->heap->count))
         return clr_no_memory(error);
     CLR_TRY(clr_job_run(job, "counting references to objects", b->blocks, count_block, b, error));
@@ -269,7 +271,7 @@ static enum clr_status run(struct build *b, struct clr_job *job, struct clr_erro
         return clr_no_memory(error);
     CLR_TRY(clr_job_run(job, "sorting references", b->blocks, fill_block, b, error));
     links->ref_count = total;
-    CLR_TRY(clr_invalid_gather(b->invalid, b->parts + b->blocks, &links->invalid, error));
+    CLR_TRY(clr_invalid_gather(b->invalid, b->pieces + b->blocks, &links->invalid, error));
     return add_extras(links, error);
 }
 
@@ -283,7 +285,7 @@ enum clr_status clr_links_build(const struct clr_ref_map *map, struct clr_job *j
     b.links->map = map;
     enum clr_status status = run(&b, job, error);
     clr_free_large(b.pairs, b.pair_count, sizeof *b.pairs);
-    for (size_t i = 0; b.invalid && i < b.parts + b.blocks; i++)
+    for (size_t i = 0; b.invalid && i < b.pieces + b.blocks; i++)
         CLR_ARRAY_FREE(&b.invalid[i].rows);
     clr_free(b.invalid);
     clr_free(b.places);
@@ -317,15 +319,9 @@ void clr_link_scan_start(struct clr_link_scan *scan, const struct clr_links *lin
     *scan = (struct clr_link_scan){.links = links, .number = number};
     scan->next = clr_offset_at(&links->rows, number);
     scan->end = clr_offset_at(&links->rows, number + 1);
-    size_t low = 0, high = links->map->dependent_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (links->dependents[middle].target < number)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    scan->dependent = low;
+    size_t i;
+    CLR_SEARCH(i, 0, links->map->dependent_count, links->dependents[i].target < number);
+    scan->dependent = i;
     scan->has_allocated = is_allocator(links, number);
     if (scan->has_allocated)
         clr_object_scan_start(&scan->objects, links->map->heap, 0, links->map->heap->count, false);
@@ -337,7 +333,7 @@ static bool next_allocator(struct clr_link_scan *scan, struct clr_ref *ref)
     const struct clr_ref_map *map = scan->links->map;
     struct clr_object object;
     while (scan->has_allocated && clr_object_scan_next(&scan->objects, &object))
-        if (map->allocator[object.shape] == scan->number + 1 &&
+        if (map->shapes[object.shape].allocator == scan->number + 1 &&
             clr_ref_allocator(map, object.number, ref))
             return true;
     return false;

@@ -2,8 +2,8 @@
  * Breadth-first search with parents. A heap is often one long list (a level per object), so levels
  * are not split among workers.
  *
- * The second part is searched after the first, with a mark in its distances, so that it neither
- * enters the first part nor changes its parents.
+ * The second tier is searched after the first, with a mark in its distances, so that it neither
+ * enters the first tier nor changes its parents.
  */
 #include "graph/reach.h"
 
@@ -52,7 +52,7 @@ static inline void expect(const struct search *s)
     }
 }
 
-static enum clr_status spread(struct search *s, uint32_t part, struct clr_error *error)
+static enum clr_status spread(struct search *s, uint32_t tier, struct clr_error *error)
 {
     const struct clr_edges *edges = &s->forward->edges;
     uint32_t *distance = s->reach->distance;
@@ -61,7 +61,7 @@ static enum clr_status spread(struct search *s, uint32_t part, struct clr_error 
         uint32_t next = (distance[from] & ~CLR_SECOND_PART) + 1;
         if (next >= CLR_SECOND_PART - 1)
             return clr_fail(error, CLR_UNSUPPORTED, 0, "a path of more than 2^31 references");
-        next |= part;
+        next |= tier;
         uint64_t end = clr_offset_at(&edges->offsets, from + 1);
         expect(s);
         for (uint64_t e = clr_offset_at(&edges->offsets, from); e < end; e++) {
@@ -85,13 +85,13 @@ static enum clr_status spread(struct search *s, uint32_t part, struct clr_error 
     return CLR_OK;
 }
 
-static void seed(struct search *s, const struct clr_root_object *roots, size_t count, uint32_t part)
+static void seed(struct search *s, const struct clr_root_object *roots, size_t count, uint32_t tier)
 {
     for (size_t i = 0; i < count; i++) {
         uint32_t number = roots[i].number;
         if (s->reach->distance[number] != CLR_UNREACHED)
             continue;
-        s->reach->distance[number] = part;
+        s->reach->distance[number] = tier;
         clr_wide_set(&s->reach->parent, number, roots[i].root);
         s->queue[s->tail++] = number;
     }
@@ -112,7 +112,7 @@ enum clr_status clr_reach_build(const struct clr_forward *forward,
     s.queue = clr_alloc_large(count, sizeof *s.queue);
     enum clr_status status = CLR_OK;
     if (!clr_wide_alloc(&reach->parent, count, largest) || !reach->distance || !s.queue)
-        status = clr_fail(error, CLR_NOMEM, 0, "out of memory for what is reachable");
+        status = clr_no_memory(error);
     if (status == CLR_OK) {
         memset(reach->distance, 0xff, (size_t)count * sizeof *reach->distance);
         seed(&s, first, first_count, 0);

@@ -14,7 +14,7 @@ struct clr_root_object {
 
 struct clr_reach {
     uint32_t count;
-    uint32_t *distance;     /* by number, read with clr_reach_distance: marks the second part */
+    uint32_t *distance;     /* by number, read with clr_reach_distance: marks the second tier */
     struct clr_wide parent; /* by number: id of the edge that leads here; of distance 0: the root */
     uint32_t reached, first_reached; /* all; from precise roots */
 };
@@ -35,7 +35,7 @@ static inline bool clr_reach_second(const struct clr_reach *reach, uint32_t numb
 }
 
 /* Breadth first. FIRST: objects of precise roots, SECOND: of conservative ones; what only these
- * reach is a second part, and its edges into the first are left out. Of several shortest ways the
+ * reach is a second tier, and its edges into the first are left out. Of several shortest paths the
  * one whose last slot has the lowest address is kept; of several roots the one that comes first in
  * the list. On failure nothing is left. */
 enum clr_status clr_reach_build(const struct clr_forward *forward,

@@ -1,7 +1,7 @@
 /*
  * Reading the edges of objects: the hot loop of refs and of every graph that is built.
  *
- * Runs of slots come from the GCDesc of the object's shape (runtime/gcdesc.c), words from a piece
+ * Runs of slots come from the GCDesc of the object's shape (runtime/gcdesc.c), words from a view
  * of saved memory that is looked up once for many objects. A target is an edge only if an object
  * starts there. Nothing is allocated per object.
  */
@@ -10,11 +10,12 @@
 #include <stdlib.h>
 
 #include "base/alloc.h"
+#include "base/search.h"
 #include "heap/units.h"
 #include "runtime/loader.h"
 #include "runtime/types.h"
 
-enum { PIECE = 1 << 20 }; /* bytes looked at in one go */
+enum { VIEW_BYTES = 1 << 20 }; /* bytes looked at in one go */
 
 static const char *const kind_texts[] = {"member", "element", "dependent", "loader_allocator"};
 
@@ -33,22 +34,22 @@ struct free_search {
 static void mark_free(struct clr_ref_map *map, uint32_t number)
 {
     __atomic_fetch_or(&map->free_bits[number >> 6], (uint64_t)1 << (number & 63),
-                      __ATOMIC_RELAXED); /* parts share words */
+                      __ATOMIC_RELAXED); /* pieces share words */
 }
 
 /* Only MethodTable words are looked at: no type is looked up. */
-static enum clr_status find_free_part(void *context, unsigned worker, size_t part,
-                                      struct clr_error *error)
+static enum clr_status find_free_piece(void *context, unsigned worker, size_t piece,
+                                       struct clr_error *error)
 {
     const struct free_search *search = context;
     const struct clr_heap *heap = search->map->heap;
     const uint64_t type = heap->shapes[0].type;
-    const uint8_t *piece = NULL;
+    const uint8_t *view = NULL;
     uint64_t start = 0, size = 0;
     struct clr_object_scan scan;
     struct clr_object object;
     (void)worker, (void)error;
-    clr_object_scan_start(&scan, heap, search->firsts[part], search->firsts[part + 1], false);
+    clr_object_scan_start(&scan, heap, search->firsts[piece], search->firsts[piece + 1], false);
     if (!heap->native) {
         while (clr_object_scan_next(&scan, &object))
             if (object.shape == 0)
@@ -68,11 +69,11 @@ static enum clr_status find_free_part(void *context, unsigned worker, size_t par
         uint64_t address = scan.base + (uint64_t)(unsigned)__builtin_ctzll(scan.bits) * 8, word;
         scan.bits &= scan.bits - 1;
         if (address - start >= size || size - (address - start) < sizeof word) {
-            piece = clr_view(heap->process, address, PIECE, &size);
+            view = clr_view(heap->process, address, VIEW_BYTES, &size);
             start = address;
         }
-        if (piece && size - (address - start) >= sizeof word)
-            word = clr_load_word(piece + (address - start), 8, false);
+        if (view && size - (address - start) >= sizeof word)
+            word = clr_load_word(view + (address - start), 8, false);
         else if (!clr_read_word(heap->process, address, &word))
             continue;
         if ((word & ~heap->unmask) == type)
@@ -86,16 +87,16 @@ static enum clr_status find_free(struct clr_ref_map *map, struct clr_job *job,
 {
     struct free_search search = {.map = map};
     const struct clr_shape *shapes;
-    size_t parts;
+    size_t pieces;
     if (clr_heap_shapes(map->heap, &shapes) == 0 || shapes[0].object_count == 0)
         return CLR_OK;
     map->free_bits =
         clr_alloc(((size_t)clr_heap_count(map->heap) >> 6) + 1, sizeof *map->free_bits);
     if (!map->free_bits)
-        return clr_fail(error, CLR_NOMEM, 0, "out of memory for the references of the heap");
-    CLR_TRY(clr_heap_pieces(map->heap, &search.firsts, &parts, error));
+        return clr_no_memory(error);
+    CLR_TRY(clr_heap_pieces(map->heap, &search.firsts, &pieces, error));
     enum clr_status status =
-        clr_job_run(job, "looking for free blocks", parts, find_free_part, &search, error);
+        clr_job_run(job, "looking for free blocks", pieces, find_free_piece, &search, error);
     clr_free(search.firsts);
     return status;
 }
@@ -105,10 +106,8 @@ static enum clr_status read_shapes(struct clr_ref_map *map, struct clr_problems 
 {
     const struct clr_shape *shapes;
     size_t count = clr_heap_shapes(map->heap, &shapes);
-    map->slots = clr_alloc(count, sizeof *map->slots);
-    map->allocator = clr_alloc(count, sizeof *map->allocator);
-    if (!map->slots || !map->allocator)
-        return clr_fail(error, CLR_NOMEM, 0, "out of memory for the references of the heap");
+    if (!(map->shapes = clr_alloc(count, sizeof *map->shapes)))
+        return clr_no_memory(error);
     for (size_t i = 0; i < count; i++) {
         struct clr_type type;
         struct clr_error why = {0};
@@ -117,7 +116,7 @@ static enum clr_status read_shapes(struct clr_ref_map *map, struct clr_problems 
         if (!clr_type_read(map->runtime, shapes[i].type, &type))
             continue; /* the walk has read it: only a race with a changing file gets here */
         enum clr_status status =
-            clr_slots_read(map->runtime, &type, &map->pool, &map->slots[i], &why);
+            clr_slots_read(map->runtime, &type, &map->pool, &map->shapes[i].slots, &why);
         if (status == CLR_NOMEM)
             return clr_fail(error, status, 0, "%s", why.text);
         if (status != CLR_OK)
@@ -130,7 +129,7 @@ static enum clr_status read_shapes(struct clr_ref_map *map, struct clr_problems 
         uint64_t object = allocator ? clr_allocator_object(map->runtime, allocator) : 0;
         uint32_t number;
         if (object != 0 && clr_number(map->heap, object, &number) && !clr_ref_is_free(map, number))
-            map->allocator[i] = number + 1;
+            map->shapes[i].allocator = number + 1;
         else if (object != 0)
             clr_problem_of(problems, CLR_ERROR, "refs", allocator, true, object, 0,
                            "loader allocator 0x%llx: its object 0x%llx is not on the heap; the "
@@ -164,7 +163,7 @@ static enum clr_status read_dependents(struct clr_ref_map *map, const struct clr
         dependents += handles[i].kind == CLR_HANDLE_DEPENDENT && handles[i].secondary != 0;
     map->dependents = clr_alloc(dependents, sizeof *map->dependents);
     if (!map->dependents)
-        return clr_fail(error, CLR_NOMEM, 0, "out of memory for the dependent handles");
+        return clr_no_memory(error);
     for (size_t i = 0; i < count; i++) {
         struct clr_dependent *edge = &map->dependents[map->dependent_count];
         struct clr_object source;
@@ -191,24 +190,6 @@ static enum clr_status read_dependents(struct clr_ref_map *map, const struct clr
     return CLR_OK;
 }
 
-static bool make_plans(struct clr_ref_map *map)
-{
-    const struct clr_shape *shapes;
-    size_t count = clr_heap_shapes(map->heap, &shapes);
-    if (!(map->plans = clr_alloc(count, sizeof *map->plans)))
-        return false;
-    for (size_t i = 0; i < count; i++)
-        map->plans[i] = (struct clr_ref_plan){
-            .runs = map->pool.runs ? map->pool.runs + map->slots[i].first : NULL,
-            .slots = &map->slots[i],
-            .run_count = map->slots[i].count,
-            .base_size = shapes[i].base_size,
-            .component_size = shapes[i].component_size,
-            .allocator = map->allocator[i],
-            .kind = (uint8_t)map->slots[i].kind};
-    return true;
-}
-
 enum clr_status clr_ref_map_create(const struct clr_heap *heap, const struct clr_runtime *runtime,
                                    const struct clr_gc *gc, const struct clr_handle *handles,
                                    size_t handle_count, struct clr_problems *problems,
@@ -218,7 +199,7 @@ enum clr_status clr_ref_map_create(const struct clr_heap *heap, const struct clr
     struct clr_ref_map *map = clr_alloc(1, sizeof *map);
     *out = NULL;
     if (!map)
-        return clr_fail(error, CLR_NOMEM, 0, "out of memory for the references of the heap");
+        return clr_no_memory(error);
     map->heap = heap;
     map->runtime = runtime;
     map->gc = gc;
@@ -228,8 +209,6 @@ enum clr_status clr_ref_map_create(const struct clr_heap *heap, const struct clr
         status = read_shapes(map, problems, error);
     if (status == CLR_OK)
         status = read_dependents(map, handles, handle_count, problems, error);
-    if (status == CLR_OK && !make_plans(map))
-        status = clr_fail(error, CLR_NOMEM, 0, "out of memory for the references of the heap");
     if (status != CLR_OK) {
         clr_ref_map_destroy(map);
         return status;
@@ -242,10 +221,8 @@ void clr_ref_map_destroy(struct clr_ref_map *map)
 {
     if (!map)
         return;
-    clr_free(map->slots);
-    clr_free(map->allocator);
+    clr_free(map->shapes);
     clr_free(map->dependents);
-    clr_free(map->plans);
     clr_free(map->free_bits);
     clr_slot_pool_deinit(&map->pool);
     clr_free(map);
@@ -256,13 +233,13 @@ void clr_ref_map_destroy(struct clr_ref_map *map)
 static inline bool look(struct clr_ref_scan *scan, uint64_t address, uint64_t need)
 {
     uint64_t got;
-    if (address >= scan->piece_start && address - scan->piece_start <= scan->piece_size &&
-        need <= scan->piece_size - (address - scan->piece_start))
+    if (address >= scan->view_start && address - scan->view_start <= scan->view_size &&
+        need <= scan->view_size - (address - scan->view_start))
         return true;
-    scan->piece = clr_view(scan->map->heap->process, address, PIECE, &got);
-    scan->piece_start = address;
-    scan->piece_size = scan->piece ? got : 0;
-    return scan->piece && got >= need;
+    scan->view = clr_view(scan->map->heap->process, address, VIEW_BYTES, &got);
+    scan->view_start = address;
+    scan->view_size = scan->view ? got : 0;
+    return scan->view && got >= need;
 }
 
 void clr_ref_scan_object(struct clr_ref_scan *scan, const struct clr_object *object)
@@ -270,7 +247,7 @@ void clr_ref_scan_object(struct clr_ref_scan *scan, const struct clr_object *obj
     const struct clr_ref_map *map = scan->map;
     const struct clr_heap *heap = map->heap;
     const struct clr_shape *shape = &heap->shapes[object->shape];
-    const struct clr_slots *slots = &map->slots[object->shape];
+    const struct clr_slots *slots = &map->shapes[object->shape].slots;
     uint64_t raw = shape->base_size;
     scan->object = *object;
     scan->left = 0;
@@ -282,9 +259,9 @@ void clr_ref_scan_object(struct clr_ref_scan *scan, const struct clr_object *obj
     if (shape->component_size != 0) {
         uint32_t components = 0;
         if (look(scan, object->address, (uint64_t)heap->count_offset + sizeof components))
-            components = clr_load_u32(scan->piece + (object->address - scan->piece_start) +
-                                          heap->count_offset,
-                                      heap->swapped);
+            components =
+                clr_load_u32(scan->view + (object->address - scan->view_start) + heap->count_offset,
+                             heap->swapped);
         else if (!clr_read_u32(heap->process, object->address + heap->count_offset, &components))
             components = 0; /* the walk has read it: only a changing file gets here */
         raw += (uint64_t)components * shape->component_size;
@@ -294,7 +271,7 @@ void clr_ref_scan_object(struct clr_ref_scan *scan, const struct clr_object *obj
     clr_slot_walk_start(&scan->walk, slots, &map->pool, raw, heap->word);
 }
 
-/* A stretch of the object that is not saved: told once, and passed over. */
+/* A stretch of the object that is not saved: reported once, and passed over. */
 static void pass_over(struct clr_ref_scan *scan)
 {
     struct clr_slot_walk *walk = &scan->walk;
@@ -328,10 +305,10 @@ static inline bool next_slot(struct clr_ref_scan *scan, uint64_t *slot, uint64_t
         while (scan->left > 0) {
             uint64_t word;
             if (look(scan, scan->slot, heap->word)) {
-                const uint8_t *p = scan->piece + (scan->slot - scan->piece_start);
+                const uint8_t *p = scan->view + (scan->slot - scan->view_start);
                 word = heap->native ? clr_load_word(p, 8, false)
                                     : clr_load_word(p, heap->word, heap->swapped);
-            } else if (!clr_read_word(heap->process, scan->slot, &word)) { /* else: in two pieces */
+            } else if (!clr_read_word(heap->process, scan->slot, &word)) { /* else: in two views */
                 pass_over(scan);
                 continue;
             }
@@ -411,26 +388,21 @@ bool clr_ref_dependent(const struct clr_ref_map *map, const struct clr_dependent
 
 size_t clr_dependent_index(const struct clr_ref_map *map, const struct clr_ref *ref)
 {
-    size_t low = 0, high = map->dependent_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        const struct clr_dependent *edge = &map->dependents[middle];
-        if (edge->source < ref->source_number ||
-            (edge->source == ref->source_number && edge->slot < ref->address))
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    const struct clr_dependent *edges = map->dependents;
+    size_t i;
+    CLR_SEARCH(i, 0, map->dependent_count,
+               edges[i].source < ref->source_number ||
+                   (edges[i].source == ref->source_number && edges[i].slot < ref->address));
+    return i;
 }
 
 bool clr_ref_allocator(const struct clr_ref_map *map, uint32_t source, struct clr_ref *ref)
 {
     struct clr_object object;
-    if (!clr_object_read(map->heap, source, &object) || map->allocator[object.shape] == 0)
+    if (!clr_object_read(map->heap, source, &object) || map->shapes[object.shape].allocator == 0)
         return false;
-    describe_extra(map->heap, CLR_REF_LOADER_ALLOCATOR, source, map->allocator[object.shape] - 1, 0,
-                   ref);
+    describe_extra(map->heap, CLR_REF_LOADER_ALLOCATOR, source,
+                   map->shapes[object.shape].allocator - 1, 0, ref);
     return true;
 }
 
@@ -479,7 +451,7 @@ bool clr_ref_in_object(const struct clr_ref_map *map, uint32_t number, uint64_t 
         !clr_read_u32(heap->process, object.address + heap->count_offset, &components))
         return false;
     uint64_t raw = shape->base_size + (uint64_t)components * shape->component_size;
-    return is_slot(map, &map->slots[object.shape], raw, address - object.address) &&
+    return is_slot(map, &map->shapes[object.shape].slots, raw, address - object.address) &&
            clr_ref_at(map, address, number, ref);
 }
 
@@ -488,15 +460,9 @@ void clr_ref_scan_start(struct clr_ref_scan *scan, const struct clr_ref_map *map
 {
     *scan = (struct clr_ref_scan){.map = map};
     clr_object_scan_start(&scan->objects, map->heap, first, end, false);
-    size_t low = 0, high = map->dependent_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (map->dependents[middle].source < first)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    scan->dependent = low;
+    size_t i;
+    CLR_SEARCH(i, 0, map->dependent_count, map->dependents[i].source < first);
+    scan->dependent = i;
 }
 
 /* Whether dependent edges of object NUMBER come next; those of objects before it are passed. */
@@ -517,7 +483,7 @@ static bool next_extra(struct clr_ref_scan *scan, struct clr_ref *ref)
     uint32_t number = scan->object.number;
     if (has_dependents(scan, number))
         return clr_ref_dependent(map, &map->dependents[scan->dependent++], ref);
-    if (!scan->allocator_done && map->allocator[scan->object.shape] != 0) {
+    if (!scan->allocator_done && map->shapes[scan->object.shape].allocator != 0) {
         scan->allocator_done = true;
         return clr_ref_allocator(map, number, ref);
     }
@@ -543,14 +509,14 @@ bool clr_ref_scan_next(struct clr_ref_scan *scan, struct clr_ref *ref)
         if (scan->in_object && next_extra(scan, ref))
             return true;
         struct clr_object object;
-        const struct clr_ref_plan *plan;
+        const struct clr_shape_refs *refs;
         do {
             if (!clr_object_scan_next(&scan->objects, &object)) {
                 scan->in_object = false;
                 return false;
             }
-            plan = &scan->map->plans[object.shape];
-        } while (plan->kind == CLR_SLOTS_NONE && plan->allocator == 0 &&
+            refs = &scan->map->shapes[object.shape];
+        } while (refs->slots.kind == CLR_SLOTS_NONE && refs->allocator == 0 &&
                  !has_dependents(scan, object.number));
         scan->in_object = true;
         scan->allocator_done = false;

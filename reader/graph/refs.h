@@ -26,13 +26,10 @@ struct clr_dependent {
     bool is_dead; /* the source is: see clr_ref_is_dead */
 };
 
-/* What a loop over all objects needs of a shape, in one place. */
-struct clr_ref_plan {
-    const struct clr_slot_run *runs;
-    const struct clr_slots *slots;
-    uint32_t run_count, base_size, component_size;
-    uint32_t allocator; /* as in clr_ref_map */
-    uint8_t kind;       /* enum clr_slots_kind */
+/* The edges of the objects of one shape. */
+struct clr_shape_refs {
+    struct clr_slots slots;
+    uint32_t allocator; /* number + 1 of the allocator's object, 0: no such edge */
 };
 
 /* What the edges of a dump are read with: GCDescs decoded by shape, the edges that are in no
@@ -41,10 +38,8 @@ struct clr_ref_map {
     const struct clr_heap *heap;
     const struct clr_runtime *runtime;
     const struct clr_gc *gc;
-    struct clr_slots *slots; /* by shape */
+    struct clr_shape_refs *shapes; /* beside heap->shapes */
     struct clr_slot_pool pool;
-    uint32_t *allocator; /* by shape: number + 1 of the allocator's object, 0: no such edge */
-    struct clr_ref_plan *plans;       /* by shape: the same once more */
     struct clr_dependent *dependents; /* by (source, slot) */
     size_t dependent_count;
     uint64_t *free_bits; /* by number: free blocks, which no edge leads to; NULL: there are none */
@@ -61,7 +56,7 @@ static inline bool clr_ref_is_free(const struct clr_ref_map *map, uint32_t numbe
     return map->free_bits && (map->free_bits[number >> 6] >> (number & 63) & 1) != 0;
 }
 
-/* HANDLES may be NULL where they cannot be read (a problem tells of it). */
+/* HANDLES may be NULL where they cannot be read (which is a problem row). */
 enum clr_status clr_ref_map_create(const struct clr_heap *heap, const struct clr_runtime *runtime,
                                    const struct clr_gc *gc, const struct clr_handle *handles,
                                    size_t handle_count, struct clr_problems *problems,
@@ -89,8 +84,8 @@ struct clr_ref_scan {
     struct clr_slot_walk walk;
     uint64_t slot, left;      /* the current run */
     uint64_t data, component; /* of an array: address of element 0, bytes of one */
-    const uint8_t *piece;
-    uint64_t piece_start, piece_size;
+    const uint8_t *view;
+    uint64_t view_start, view_size;
     size_t dependent;
     bool allocator_done;
     /* Called for a slot that holds no object; may be NULL. */

@@ -35,14 +35,15 @@ enum {
     GCFRAME_PINNED = 2,
 };
 
-static const char *const kind_texts[CLR_ROOT_KINDS] = {
-    "static",      "thread_static", "stack",     "strong",    "pinned",   "async_pinned",
-    "ref_counted", "sized_ref",     "finalizer", "exception", "gc_frame", "frozen",
-};
-
 const char *clr_root_kind_text(enum clr_root_kind kind)
 {
-    return kind_texts[kind];
+    static const char *const texts[CLR_ROOT_HANDLE] = {
+        [CLR_ROOT_STATIC] = "static",       [CLR_ROOT_THREAD_STATIC] = "thread_static",
+        [CLR_ROOT_STACK] = "stack",         [CLR_ROOT_FINALIZER] = "finalizer",
+        [CLR_ROOT_EXCEPTION] = "exception", [CLR_ROOT_GC_FRAME] = "gc_frame",
+        [CLR_ROOT_FROZEN] = "frozen",
+    };
+    return kind < CLR_ROOT_HANDLE ? texts[kind] : clr_handle_kind_text(kind - CLR_ROOT_HANDLE);
 }
 
 struct reading {
@@ -52,11 +53,6 @@ struct reading {
     uint64_t heap_start, heap_end; /* of all segments */
     struct clr_job *job;
 };
-
-static enum clr_status no_memory(struct clr_error *error)
-{
-    return clr_fail(error, CLR_NOMEM, 0, "out of memory for the roots");
-}
 
 /* Adds a root whose object is known to start where it points. */
 static enum clr_status add(struct reading *r, struct clr_root root, struct clr_error *error)
@@ -68,12 +64,12 @@ static enum clr_status add(struct reading *r, struct clr_root root, struct clr_e
     if (!clr_number(r->from->heap, root.object, &root.number) ||
         !clr_object_read(r->from->heap, root.number, &object) || object.shape == 0) {
         clr_problem_of(r->from->problems, CLR_ERROR, "roots", root.kind, true, root.address, 0,
-                       "%s root at 0x%llx: 0x%llx is no object", kind_texts[root.kind],
+                       "%s root at 0x%llx: 0x%llx is no object", clr_root_kind_text(root.kind),
                        (unsigned long long)root.address, (unsigned long long)root.object);
         return CLR_OK;
     }
     if (!clr_grow(&roots->rows, roots->count, &roots->room, sizeof *roots->rows))
-        return no_memory(error);
+        return clr_no_memory(error);
     roots->rows[roots->count++] = root;
     return CLR_OK;
 }
@@ -101,7 +97,7 @@ static void unread(struct reading *r, uint64_t address, const char *what)
                    (unsigned long long)address);
 }
 
-static void endless(struct reading *r, uint64_t address, const char *what)
+static void report_cycle(struct reading *r, uint64_t address, const char *what)
 {
     clr_problem_of(r->from->problems, CLR_ERROR, "roots", 1, true, address, 0,
                    "%s: the list does not end at 0x%llx; roots are missing", what,
@@ -118,7 +114,7 @@ static enum clr_status note_array(struct reading *r, uint64_t slot, struct clr_e
     uint32_t number;
     clr_heap_shapes(r->from->heap, &shapes);
     if (slot == 0 || !clr_map_put(&r->named, slot, 1))
-        return slot == 0 ? CLR_OK : no_memory(error);
+        return slot == 0 ? CLR_OK : clr_no_memory(error);
     /* Only an array of references can be one: a damaged base must not hide another object's edges.
      */
     if (!clr_object_containing(r->from->heap, slot, &number) ||
@@ -133,7 +129,7 @@ static enum clr_status note_array(struct reading *r, uint64_t slot, struct clr_e
             break; /* doubles are taken out when all are known */
     if (!clr_grow(&roots->static_arrays, roots->static_array_count, &roots->static_array_room,
                   sizeof *roots->static_arrays))
-        return no_memory(error);
+        return clr_no_memory(error);
     roots->static_arrays[roots->static_array_count++] = number;
     return CLR_OK;
 }
@@ -212,17 +208,17 @@ static enum clr_status add_unnamed(struct reading *r, struct clr_error *error)
         if (!clr_object_read(from->heap, roots->static_arrays[i], &array) ||
             !clr_object_count(from->runtime, array.address, &count))
             continue;
-        uint64_t word = from->runtime->word, met;
+        uint64_t word = from->runtime->word, known;
         uint64_t data = array.address + shapes[array.shape].base_size - word;
         for (uint64_t k = 0; k < count && (k + 1) * word < array.size; k++) {
-            struct clr_root root = {.kind = CLR_ROOT_STRONG,
+            struct clr_root root = {.kind = CLR_ROOT_HANDLE + CLR_HANDLE_STRONG,
                                     .naming = CLR_NAMED_BY_ELEMENT,
                                     .address = data + k * word,
                                     .type = array.address,
                                     .field = k};
             if ((k & 0xffff) == 0)
                 CLR_TRY(clr_job_poll(r->job, "reading static fields", i, kept, error));
-            if (clr_map_get(&r->named, root.address, &met))
+            if (clr_map_get(&r->named, root.address, &known))
                 continue;
             if (!clr_read_word(from->runtime->process, root.address, &root.object)) {
                 unread(r, root.address, "an array of statics");
@@ -275,25 +271,13 @@ struct thread_data {
     struct clr_error *error;
 };
 
-/* Whether ADDRESS is a handle that is a root by its kind. */
-static bool is_strong_handle(const struct clr_root_sources *from, uint64_t address)
-{
-    size_t low = 0, high = from->handle_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (from->handles[middle].address < address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < from->handle_count && from->handles[low].address == address &&
-           clr_handle_is_strong(from->handles[low].kind);
-}
-
 static bool add_thread_data(void *context, uint64_t address, uint64_t object)
 {
     struct thread_data *data = context;
-    if (is_strong_handle(data->r->from, address)) /* statics of collectible types: a row already */
+    const struct clr_handle *handle =
+        clr_handle_at(data->r->from->handles, data->r->from->handle_count, address);
+    if (handle &&
+        clr_handle_is_strong(handle->kind)) /* statics of collectible types: a row already */
         return true;
     struct clr_root root = {.kind = CLR_ROOT_THREAD_STATIC,
                             .naming = CLR_NAMED_THREAD_DATA,
@@ -319,23 +303,15 @@ static enum clr_status read_thread_data(struct reading *r, struct clr_error *err
 
 static enum clr_status read_handles(struct reading *r, struct clr_error *error)
 {
-    static const uint8_t kinds[CLR_HANDLE_KINDS] = {
-        [CLR_HANDLE_STRONG] = CLR_ROOT_STRONG,
-        [CLR_HANDLE_PINNED] = CLR_ROOT_PINNED,
-        [CLR_HANDLE_REF_COUNTED] = CLR_ROOT_REF_COUNTED,
-        [CLR_HANDLE_ASYNC_PINNED] = CLR_ROOT_ASYNC_PINNED,
-        [CLR_HANDLE_SIZED_REF] = CLR_ROOT_SIZED_REF,
-    };
     for (size_t i = 0; i < r->from->handle_count; i++) {
         const struct clr_handle *handle = &r->from->handles[i];
         if (!clr_handle_holds(handle))
             continue;
-        struct clr_root root = {.kind = kinds[handle->kind],
+        struct clr_root root = {.kind = CLR_ROOT_HANDLE + handle->kind,
                                 .naming = CLR_NAMED_BY_KIND,
                                 .address = handle->address,
                                 .object = handle->object};
-        root.is_pinned =
-            handle->kind == CLR_HANDLE_PINNED || handle->kind == CLR_HANDLE_ASYNC_PINNED;
+        root.is_pinned = clr_handle_is_pinned(handle->kind);
         CLR_TRY(add(r, root, error));
     }
     return CLR_OK;
@@ -372,7 +348,7 @@ static enum clr_status read_exceptions(struct reading *r, struct clr_error *erro
                                     .thread = r->from->threads[i].address};
             uint64_t next;
             if (steps == MOST_FRAMES || clr_loop_again(&loop, record)) {
-                endless(r, record, "exception records");
+                report_cycle(r, record, "exception records");
                 break;
             }
             if (!clr_read_word(runtime->process, root.address, &root.object) ||
@@ -401,7 +377,7 @@ static enum clr_status read_gc_frame(struct reading *r, const struct clr_thread 
         return CLR_OK;
     }
     if (count > MOST_FRAME_SLOTS)
-        endless(r, frame, "slots of a GC frame");
+        report_cycle(r, frame, "slots of a GC frame");
     for (uint32_t k = 0; k < count && count <= MOST_FRAME_SLOTS; k++) {
         struct clr_root root = {.kind = CLR_ROOT_GC_FRAME,
                                 .naming = CLR_NAMED_BY_KIND,
@@ -429,7 +405,7 @@ static enum clr_status read_gc_frames(struct reading *r, struct clr_error *error
         for (unsigned steps = 0; frame != 0 && frame != end; steps++) {
             uint64_t next;
             if (steps == MOST_FRAMES || clr_loop_again(&loop, frame)) {
-                endless(r, frame, "GC frames");
+                report_cycle(r, frame, "GC frames");
                 break;
             }
             CLR_TRY(read_gc_frame(r, &r->from->threads[i], frame, error));
@@ -578,15 +554,22 @@ static int by_slot(const void *a, const void *b)
     return (x->root > y->root) - (x->root < y->root);
 }
 
+static int by_key(const void *a, const void *b)
+{
+    const struct candidate *x = a, *y = b;
+    return (x->address > y->address) - (x->address < y->address);
+}
+
 /* The lists for the search, by slot address: of several roots the first names the path. */
 static enum clr_status order_for_search(struct clr_roots *roots, struct clr_error *error)
 {
     struct candidate *all = clr_alloc(roots->count, sizeof *all);
     roots->precise = clr_alloc(roots->count, sizeof *roots->precise);
     roots->conservative = clr_alloc(roots->count, sizeof *roots->conservative);
-    if (!all || !roots->precise || !roots->conservative) {
+    roots->by_object = clr_alloc(roots->count, sizeof *roots->by_object);
+    if (!all || !roots->precise || !roots->conservative || !roots->by_object) {
         clr_free(all);
-        return no_memory(error);
+        return clr_no_memory(error);
     }
     for (size_t i = 0; i < roots->count; i++)
         all[i] = (struct candidate){roots->rows[i].address, (uint32_t)i};
@@ -599,7 +582,12 @@ static enum clr_status order_for_search(struct clr_roots *roots, struct clr_erro
             roots->conservative[roots->conservative_count++] = object;
         else
             roots->precise[roots->precise_count++] = object;
+        all[i].address = (uint64_t)root->number << 32 | i; /* the object, then this order */
     }
+    if (roots->count)
+        qsort(all, roots->count, sizeof *all, by_key);
+    for (size_t i = 0; i < roots->count; i++)
+        roots->by_object[i] = all[i].root;
     clr_free(all);
     return CLR_OK;
 }
@@ -611,7 +599,7 @@ enum clr_status clr_roots_read(const struct clr_root_sources *from, struct clr_j
     enum clr_status status = CLR_OK;
     *out = NULL;
     if (!(r.roots = clr_alloc(1, sizeof *r.roots)))
-        return no_memory(error);
+        return clr_no_memory(error);
     r.heap_start = UINT64_MAX;
     for (size_t i = 0; i < from->gc->segment_count; i++) {
         if (from->gc->segments[i].start < r.heap_start)
@@ -646,6 +634,7 @@ void clr_roots_destroy(struct clr_roots *roots)
     clr_free(roots->static_arrays);
     clr_free(roots->precise);
     clr_free(roots->conservative);
+    clr_free(roots->by_object);
     clr_free(roots);
 }
 
@@ -655,7 +644,7 @@ void clr_root_name(struct clr_runtime *runtime, const struct clr_root *root, str
     struct clr_field field;
     uint64_t type = 0;
     switch (root->naming) {
-    case CLR_NAMED_BY_KIND: clr_text_put(text, kind_texts[root->kind]); break;
+    case CLR_NAMED_BY_KIND: clr_text_put(text, clr_root_kind_text(root->kind)); break;
     case CLR_NAMED_THREAD_DATA: clr_text_put(text, "thread data"); break;
     case CLR_NOT_NAMED: break;
     case CLR_NAMED_BY_ELEMENT:

@@ -17,16 +17,11 @@ enum clr_root_kind {
     CLR_ROOT_STATIC,
     CLR_ROOT_THREAD_STATIC,
     CLR_ROOT_STACK,
-    CLR_ROOT_STRONG,
-    CLR_ROOT_PINNED,
-    CLR_ROOT_ASYNC_PINNED,
-    CLR_ROOT_REF_COUNTED,
-    CLR_ROOT_SIZED_REF,
     CLR_ROOT_FINALIZER,
     CLR_ROOT_EXCEPTION,
     CLR_ROOT_GC_FRAME,
     CLR_ROOT_FROZEN,
-    CLR_ROOT_KINDS
+    CLR_ROOT_HANDLE, /* + enum clr_handle_kind */
 };
 const char *clr_root_kind_text(enum clr_root_kind kind); /* as in schema.md */
 
@@ -61,6 +56,7 @@ struct clr_roots {
      * those without one last. */
     struct clr_root_object *precise, *conservative;
     size_t precise_count, conservative_count;
+    uint32_t *by_object; /* ids of all rows, by the number of the object, then by slot address */
 };
 
 struct clr_root_sources {

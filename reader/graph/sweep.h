@@ -1,5 +1,5 @@
 /*
- * The inner loop of everything that is built from all references: objects of a part of the heap in
+ * The inner loop of everything that is built from all references: objects of a piece of the heap in
  * address order, and the slots of each that are not null.
  *
  * It is written once and inlined with what a builder does for an object and for a slot. Where words
@@ -12,7 +12,7 @@
 #include "graph/refs.h"
 #include "heap/units.h"
 
-enum { CLR_SWEEP_PIECE = 1 << 20 }; /* bytes looked at in one go */
+enum { CLR_SWEEP_VIEW = 1 << 20 }; /* bytes looked at in one go */
 
 /* For the functions of a sweeper: there is one call of them for each shape of slots. */
 #define CLR_SWEPT static inline __attribute__((always_inline))
@@ -72,9 +72,10 @@ static inline __attribute__((always_inline)) void clr_sweep(const struct clr_ref
     const struct clr_index_entry *entries = heap->entries;
     const uint64_t header = heap->count_offset + sizeof(uint32_t);
     const bool direct = heap->native && !(sweeper.without_dead && map->has_unswept);
-    const struct clr_ref_plan *plan = &map->plans[0];
-    const uint8_t *piece = NULL;
-    uint64_t piece_start = 0, piece_size = 0, last_type = 0;
+    const struct clr_sizing *sizing = heap->sizings;
+    const struct clr_shape_refs *refs = map->shapes;
+    const uint8_t *view = NULL;
+    uint64_t view_start = 0, view_size = 0, last_type = 0;
     clr_ref_scan_start(&scan, map, first, end);
     scan.missing = sweeper.missing;
     scan.context = context;
@@ -95,63 +96,64 @@ static inline __attribute__((always_inline)) void clr_sweep(const struct clr_ref
         }
         unsigned bit = (unsigned)__builtin_ctzll(bits);
         uint64_t address = base + ((uint64_t)bit << heap->unit_shift);
-        uint64_t at = address - piece_start;
+        uint64_t at = address - view_start;
         struct clr_object object;
         uint32_t allocator;
         bits &= bits - 1;
-        if (at >= piece_size || piece_size - at < header) {
-            piece = clr_view(heap->process, address, CLR_SWEEP_PIECE, &piece_size);
-            piece_start = address;
+        if (at >= view_size || view_size - at < header) {
+            view = clr_view(heap->process, address, CLR_SWEEP_VIEW, &view_size);
+            view_start = address;
             at = 0;
-            if (!piece || piece_size < header)
-                piece_size = 0;
+            if (!view || view_size < header)
+                view_size = 0;
         }
-        if (direct && piece_size != 0) {
-            const uint8_t *p = piece + at;
+        if (direct && view_size != 0) {
+            const uint8_t *p = view + at;
             uint64_t type = clr_load_word(p, 8, false) & ~heap->unmask;
             if (type != last_type) {
                 last_type = type;
-                plan = &map->plans[clr_decoder_of(heap, type)->shape];
+                sizing = clr_sizing_of(heap, type);
+                refs = &map->shapes[sizing->shape];
             }
-            if (plan->kind == CLR_SLOTS_NONE && plan->allocator == 0)
+            if (refs->slots.kind == CLR_SLOTS_NONE && refs->allocator == 0)
                 continue;
-            uint64_t raw = plan->base_size;
-            if (plan->component_size != 0)
-                raw += (uint64_t)clr_load_u32(p + heap->count_offset, false) * plan->component_size;
-            if (raw > piece_size - at) {
-                piece = clr_view(heap->process, address,
-                                 raw > CLR_SWEEP_PIECE ? raw : CLR_SWEEP_PIECE, &piece_size);
-                piece_start = address;
+            uint64_t raw = sizing->base;
+            if (sizing->component != 0)
+                raw += (uint64_t)clr_load_u32(p + heap->count_offset, false) * sizing->component;
+            if (raw > view_size - at) {
+                view = clr_view(heap->process, address, raw > CLR_SWEEP_VIEW ? raw : CLR_SWEEP_VIEW,
+                                &view_size);
+                view_start = address;
                 at = 0;
-                p = piece;
-                if (!piece)
-                    piece_size = 0;
+                p = view;
+                if (!view)
+                    view_size = 0;
             }
-            if (raw <= piece_size - at && raw <= heap->ranges[range].end - address) {
+            if (raw <= view_size - at && raw <= heap->ranges[range].end - address) {
                 uint64_t unit = entry * CLR_ENTRY_UNITS + bit, offset, count;
                 if (sweeper.object(context, (uint32_t)number)) {
-                    if (plan->kind == CLR_SLOTS_FIXED) {
-                        for (const struct clr_slot_run *run = plan->runs,
-                                                       *last = run + plan->run_count;
+                    if (refs->slots.kind == CLR_SLOTS_FIXED) {
+                        for (const struct clr_slot_run *run = map->pool.runs + refs->slots.first,
+                                                       *last = run + refs->slots.count;
                              run < last; run++)
                             clr_sweep_words(p + run->offset, run->count, unit + run->offset / 8,
                                             context, sweeper);
-                    } else if (plan->kind != CLR_SLOTS_NONE) {
+                    } else if (refs->slots.kind != CLR_SLOTS_NONE) {
                         struct clr_slot_walk walk;
-                        clr_slot_walk_start(&walk, plan->slots, &map->pool, raw, 8);
+                        clr_slot_walk_start(&walk, &refs->slots, &map->pool, raw, 8);
                         while (clr_slot_walk_next(&walk, &offset, &count))
                             clr_sweep_words(p + offset, count, unit + offset / 8, context, sweeper);
                     }
                 }
-                if (plan->allocator != 0)
-                    sweeper.allocator(context, unit, plan->allocator - 1);
+                if (refs->allocator != 0)
+                    sweeper.allocator(context, unit, refs->allocator - 1);
                 continue;
             }
         }
         if (!clr_object_read(heap, (uint32_t)number, &object))
             continue;
-        allocator = map->allocator[object.shape];
-        if ((map->slots[object.shape].kind == CLR_SLOTS_NONE && allocator == 0) ||
+        allocator = map->shapes[object.shape].allocator;
+        if ((map->shapes[object.shape].slots.kind == CLR_SLOTS_NONE && allocator == 0) ||
             !clr_sweep_slow(&scan, &object, context, sweeper))
             continue;
         if (allocator != 0)

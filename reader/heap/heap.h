@@ -3,8 +3,8 @@
  * everything else about objects iterates or asks the index: there is no second walker.
  *
  *   shapes.c  MethodTable -> sizes, flags, statistics; the list of all types
- *   walk.c    the walk: cutting the heap into parts, putting their results together
- *   part.c    one part: the inner loop, gaps of allocation contexts
+ *   walk.c    the walk: cutting the heap into pieces, putting their results together
+ *   piece.c    one piece: the inner loop, gaps of allocation contexts
  *   resync.c  where to go on after damage
  *   index.c   address <-> number. Objects (free blocks too) are numbered in address order
  *
@@ -21,12 +21,16 @@
 #include "runtime/gc.h"
 #include "runtime/types.h"
 
-/* What the hot loops need of a MethodTable, plus its statistics. Index 0 is Free. */
+/* A MethodTable that objects have: what the hot loops need of it, and what its objects amount to.
+ * One cache line. Index 0 is Free. */
 struct clr_shape {
     uint64_t type;
-    uint32_t base_size, component_size;
-    uint32_t flags; /* MTFlags */
+    uint32_t base_size;      /* as the MethodTable has it */
+    uint32_t aligned_size;   /* the same rounded up to a word, if all objects have the same size */
+    uint32_t component_size; /* 0: they have */
+    uint32_t flags;          /* MTFlags */
     bool is_free, is_string, is_array, contains_references, collectible;
+    bool has_instances; /* no interface, abstract class or open generic type */
     uint64_t object_count, total_size, min_size, max_size;
 };
 
@@ -82,9 +86,9 @@ struct clr_object_scan {
     uint64_t entry, bits; /* private: place in the index, objects of the entry that are left */
     uint64_t base;        /* private: address of the entry's first bit */
     size_t range;
-    const uint8_t *piece;              /* private: saved bytes around the place */
-    uint64_t piece_start, piece_limit; /* headers at [start, start + limit) are whole in it */
-    uint64_t type;                     /* private: of the object before, and what it means */
+    const uint8_t *view;             /* private: saved bytes around the place */
+    uint64_t view_start, view_limit; /* headers at [start, start + limit) are whole in it */
+    uint64_t type;                   /* private: of the object before, and what it means */
     uint64_t type_base, type_component;
     uint32_t shape, segment;
 };
@@ -92,13 +96,13 @@ void clr_object_scan_start(struct clr_object_scan *scan, const struct clr_heap *
                            uint32_t first, uint32_t end, bool backward);
 bool clr_object_scan_next(struct clr_object_scan *scan, struct clr_object *object);
 
-/* --- The list of all types: module tables, instantiations, and types met in the walk --- */
+/* --- The list of all types: module tables, instantiations, and types found in the walk --- */
 
-/* Made on first use on the connection's thread; sorted by address; lives with the heap. */
+/* Made on first use on the connection's thread; sorted by address, as signed; lives with the heap. */
 enum clr_status clr_heap_types(struct clr_heap *heap, struct clr_runtime *runtime,
                                const uint64_t **types, size_t *count, struct clr_error *error);
 
-/* The same as a new list (freed with clr_free); HEAP may be NULL: without types met in a walk. */
+/* The same as a new list (freed with clr_free); HEAP may be NULL: without types found in a walk. */
 enum clr_status clr_types_list(const struct clr_heap *heap, struct clr_runtime *runtime,
                                uint64_t **types, size_t *count, struct clr_error *error);
 

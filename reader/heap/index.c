@@ -19,6 +19,7 @@
 #include "heap/internal.h"
 
 #include "base/alloc.h"
+#include "base/search.h"
 
 static unsigned count_bits(uint32_t v)
 {
@@ -33,24 +34,13 @@ static uint64_t bits_of(const struct clr_index_entry *entry)
     return entry->half[0] | (uint64_t)entry->half[1] << 32;
 }
 
-static enum clr_status no_memory(struct clr_error *error)
-{
-    return clr_fail(error, CLR_NOMEM, 0, "out of memory for the object index");
-}
-
 /* --- Ranges ----------------------------------------------------------------------------------- */
 
 static size_t first_run_behind(const struct clr_run *runs, size_t count, uint64_t address)
 {
-    size_t low = 0, high = count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (runs[middle].end <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    size_t i;
+    CLR_SEARCH(i, 0, count, runs[i].end <= address);
+    return i;
 }
 
 /* Adds what is saved of segment NUMBER; stretches that touch (or share a unit) are one range. */
@@ -114,16 +104,16 @@ enum clr_status clr_index_create(struct clr_heap *heap, struct clr_error *error)
     uint64_t entries = 0;
     for (size_t i = 0; i < heap->gc->segment_count; i++)
         if (!add_segment(heap, (uint32_t)i, runs, run_count, &entries))
-            return no_memory(error);
+            return clr_no_memory(error);
     if (entries > UINT32_MAX || heap->range_count > UINT32_MAX)
         return clr_fail(error, CLR_UNSUPPORTED, 0,
                         "a heap of %llu units of 512 bytes: this version indexes 2^32 at most",
                         (unsigned long long)entries);
     if (!make_pages(heap))
-        return no_memory(error);
+        return clr_no_memory(error);
     heap->entries = clr_alloc_large((size_t)entries + 1, sizeof *heap->entries);
     if (!heap->entries)
-        return no_memory(error);
+        return clr_no_memory(error);
     heap->entry_count = (size_t)entries;
     return CLR_OK;
 }
@@ -141,14 +131,9 @@ size_t clr_index_range_from(const struct clr_heap *heap, uint64_t address)
         low = heap->pages[page];
         high = heap->pages[page + 1];
     }
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (heap->ranges[middle].end <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    size_t i;
+    CLR_SEARCH(i, low, high, heap->ranges[i].end <= address);
+    return i;
 }
 
 void clr_index_destroy(struct clr_heap *heap)
@@ -191,7 +176,7 @@ enum clr_status clr_index_finish(struct clr_heap *heap, struct clr_job *job,
     heap->sample_count = ((size_t)heap->count >> CLR_SAMPLE_SHIFT) + 2;
     heap->samples = clr_alloc(heap->sample_count, sizeof *heap->samples);
     if (!heap->samples)
-        return no_memory(error);
+        return clr_no_memory(error);
     size_t sample = 0;
     for (size_t i = 0; i < heap->entry_count; i++)
         while ((uint64_t)sample << CLR_SAMPLE_SHIFT < heap->entries[i + 1].rank)
@@ -298,22 +283,22 @@ uint64_t clr_address(const struct clr_heap *heap, uint32_t number)
 /* --- Reading objects -------------------------------------------------------------------------- */
 
 /* Bytes that are looked at in one go; more would only be copied when the core is not mapped. */
-enum { PIECE = 1 << 20 };
+enum { VIEW_BYTES = 1 << 20 };
 
-/* Makes the piece hold the header at ADDRESS; false if that is not saved in one stretch. */
+/* Makes the view hold the header at ADDRESS; false if that is not saved in one stretch. */
 static bool look(struct clr_object_scan *scan, uint64_t address)
 {
     const struct clr_heap *heap = scan->heap;
     const uint64_t need = heap->count_offset + sizeof(uint32_t);
     uint64_t got, start = address, low = heap->ranges[scan->range].start;
     if (scan->backward) /* the objects that come lie before this one */
-        start = address - low > PIECE / 2 ? address - PIECE / 2 : low;
+        start = address - low > VIEW_BYTES / 2 ? address - VIEW_BYTES / 2 : low;
     for (;;) {
-        const uint8_t *bytes = clr_view(heap->process, start, PIECE, &got);
-        scan->piece = bytes;
-        scan->piece_start = start;
-        scan->piece_limit = bytes && got >= need ? got - need + 1 : 0;
-        if (address - start < scan->piece_limit)
+        const uint8_t *bytes = clr_view(heap->process, start, VIEW_BYTES, &got);
+        scan->view = bytes;
+        scan->view_start = start;
+        scan->view_limit = bytes && got >= need ? got - need + 1 : 0;
+        if (address - start < scan->view_limit)
             return true;
         if (start == address)
             return false;
@@ -351,16 +336,16 @@ static __attribute__((noinline)) void move_entry(struct clr_object_scan *scan)
     enter(scan);
 }
 
-static __attribute__((noinline)) void meet_type(struct clr_object_scan *scan, uint64_t type)
+static __attribute__((noinline)) void change_type(struct clr_object_scan *scan, uint64_t type)
 {
-    const struct clr_decoder *decoder = clr_decoder_of(scan->heap, type);
+    const struct clr_sizing *sizing = clr_sizing_of(scan->heap, type);
     scan->type = type;
-    scan->type_base = decoder->base;
-    scan->type_component = decoder->component;
-    scan->shape = decoder->shape;
+    scan->type_base = sizing->base;
+    scan->type_component = sizing->component;
+    scan->shape = sizing->shape;
 }
 
-/* Type and number of components without a piece: the header is saved in two stretches. */
+/* Type and number of components without a view: the header is saved in two stretches. */
 static __attribute__((noinline)) void read_apart(const struct clr_heap *heap, uint64_t address,
                                                  uint64_t *type, uint32_t *components)
 {
@@ -410,8 +395,8 @@ bool clr_object_scan_next(struct clr_object_scan *scan, struct clr_object *objec
         scan->bits &= scan->bits - 1;
         object->number = (uint32_t)scan->next++;
     }
-    if (address - scan->piece_start < scan->piece_limit || look(scan, address)) {
-        const uint8_t *bytes = scan->piece + (address - scan->piece_start);
+    if (address - scan->view_start < scan->view_limit || look(scan, address)) {
+        const uint8_t *bytes = scan->view + (address - scan->view_start);
         type = heap->native ? clr_load_word(bytes, 8, false)
                             : clr_load_word(bytes, heap->word, heap->swapped);
         components = clr_load_u32(bytes + heap->count_offset, heap->swapped);
@@ -420,7 +405,7 @@ bool clr_object_scan_next(struct clr_object_scan *scan, struct clr_object *objec
     }
     type &= ~heap->unmask;
     if (type != scan->type)
-        meet_type(scan, type);
+        change_type(scan, type);
     object->address = address;
     object->type = type;
     object->shape = scan->shape;
@@ -485,10 +470,7 @@ enum clr_status clr_heap_postings_build(struct clr_heap *heap, struct clr_job *j
     uint64_t *starts = clr_alloc(shapes + 1, sizeof *starts);
     uint64_t *next = clr_alloc(shapes + 1, sizeof *next);
     uint32_t *numbers = clr_alloc_large(heap->count, sizeof *numbers);
-    enum clr_status status =
-        starts && next && numbers
-            ? CLR_OK
-            : clr_fail(error, CLR_NOMEM, 0, "out of memory for the lists of objects by type");
+    enum clr_status status = starts && next && numbers ? CLR_OK : clr_no_memory(error);
     if (status == CLR_OK) {
         for (size_t i = 0; i < shapes; i++)
             starts[i + 1] = starts[i] + heap->shapes[i].object_count;

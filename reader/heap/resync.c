@@ -4,7 +4,7 @@
  * From the place where an object was lost the walk looks at every unit. Memory that is no object
  * start can look like one: a field may hold the address of a MethodTable (System.RuntimeType has
  * one), and free space is full of what was there before. What is asked of a candidate, from cheap
- * to dear:
+ * to expensive:
  *
  *   1. its word is a MethodTable, without a bit that only a running GC sets, of a type that can
  *      have instances, and its size fits;
@@ -18,7 +18,7 @@
  *      other soon, so 4 alone does not tell true from false. But a false object covers true ones:
  *      of two chains that meet, the one with more objects on the way is the true one, because each
  *      of its members is a word that had to be a MethodTable. If both have as many, the one whose
- *      type is met more often behind: types stand together. A free block is exempt: what it covers
+ *      type comes more often behind: types stand together. A free block is exempt: what it covers
  *      is dead.
  *
  * All of this reads nothing but the dump, so the answer does not depend on the order of the walk.
@@ -26,22 +26,22 @@
 #include "heap/resync.h"
 
 enum {
-    PIECE = 1 << 20,    /* bytes that are looked at in one go */
-    CHAIN = 3,          /* objects that have to be there */
-    MEET = 64,          /* objects within which two chains meet, or never */
-    NEIGHBOURS = 256,   /* objects whose types decide between two that are alike else */
-    COVERED = 64 << 10, /* bytes of a candidate that are searched for better ones */
-    COMPARED = 64,      /* of those that are compared with it */
-    SLOTS = 64,         /* references of a candidate that are looked at */
+    VIEW_BYTES = 1 << 20, /* bytes that are looked at in one go */
+    CHAIN = 3,            /* objects that have to be there */
+    MEET = 64,            /* objects within which two chains meet, or never */
+    NEIGHBOURS = 256,     /* objects whose types decide between two that are alike else */
+    COVERED = 64 << 10,   /* bytes of a candidate that are searched for better ones */
+    COMPARED = 64,        /* of those that are compared with it */
+    SLOTS = 64,           /* references of a candidate that are looked at */
 };
 
 enum clr_status clr_walker_init(struct clr_walker *walker, struct clr_heap *heap,
                                 struct clr_error *error)
 {
     *walker = (struct clr_walker){.heap = heap};
-    enum clr_status status = clr_cells_init(&walker->sure, heap->runtime, error);
+    enum clr_status status = clr_shape_table_init(&walker->certain, heap->runtime, error);
     if (status == CLR_OK)
-        status = clr_cells_init(&walker->guessed, heap->runtime, error);
+        status = clr_shape_table_init(&walker->guessed, heap->runtime, error);
     if (status != CLR_OK)
         clr_walker_deinit(walker);
     return status;
@@ -49,15 +49,15 @@ enum clr_status clr_walker_init(struct clr_walker *walker, struct clr_heap *heap
 
 void clr_walker_deinit(struct clr_walker *walker)
 {
-    clr_cells_deinit(&walker->sure);
-    clr_cells_deinit(&walker->guessed);
+    clr_shape_table_deinit(&walker->certain);
+    clr_shape_table_deinit(&walker->guessed);
     clr_slot_pool_deinit(&walker->slots);
 }
 
-void clr_walker_enter(struct clr_walker *walker, struct clr_cells *cells,
+void clr_walker_enter(struct clr_walker *walker, struct clr_shape_table *table,
                       const struct clr_segment *segment)
 {
-    walker->cells = cells;
+    walker->table = table;
     walker->segment = segment;
     walker->alignment = clr_segment_alignment(walker->heap, segment);
     walker->from = walker->to = 0;
@@ -68,7 +68,7 @@ bool clr_walker_look(struct clr_walker *walker, uint64_t address, uint64_t need)
     uint64_t got;
     if (address >= walker->from && address < walker->to && need <= walker->to - address)
         return true;
-    const uint8_t *bytes = clr_view(walker->heap->process, address, PIECE, &got);
+    const uint8_t *bytes = clr_view(walker->heap->process, address, VIEW_BYTES, &got);
     if (!bytes || got < need)
         return false;
     walker->bytes = bytes;
@@ -93,12 +93,12 @@ enum clr_status clr_walker_measure(struct clr_walker *walker, uint64_t address, 
     else if (!clr_read_word(heap->process, address, &object->word))
         return CLR_OK;
     object->what = CLR_MEASURED_NO_TYPE;
-    CLR_TRY(clr_cells_learn(walker->cells, heap->runtime, object->word & ~heap->unmask,
-                            &object->cell, walker->error));
-    if (!object->cell)
+    CLR_TRY(clr_shape_table_get(walker->table, heap->runtime, object->word & ~heap->unmask,
+                                &object->shape, walker->error));
+    if (!object->shape)
         return CLR_OK;
-    object->raw = object->cell->raw_base;
-    if (object->cell->component != 0) {
+    object->raw = object->shape->base_size;
+    if (object->shape->component_size != 0) {
         if (whole) {
             const uint8_t *header = walker->bytes + (address - walker->from);
             count = clr_load_u32(header + count_offset, heap->swapped);
@@ -106,7 +106,7 @@ enum clr_status clr_walker_measure(struct clr_walker *walker, uint64_t address, 
             object->what = CLR_MEASURED_UNSAVED;
             return CLR_OK;
         }
-        object->raw += (uint64_t)count * object->cell->component;
+        object->raw += (uint64_t)count * object->shape->component_size;
     }
     object->size = clr_round_up(object->raw, walker->alignment);
     object->what = address <= limit && object->size <= limit - address ? CLR_MEASURED_OBJECT
@@ -153,8 +153,8 @@ static enum clr_status references_fit(struct clr_walker *walker, uint64_t addres
     struct clr_error unread = {0};
     uint64_t offset, count, left = SLOTS;
     *fit = true;
-    if (!object->cell->contains_references || heap->gc->in_progress ||
-        !clr_type_read(heap->runtime, object->cell->type, &type))
+    if (!object->shape->contains_references || heap->gc->in_progress ||
+        !clr_type_read(heap->runtime, object->shape->type, &type))
         return CLR_OK;
     walker->slots.count = 0;
     enum clr_status status = clr_slots_read(heap->runtime, &type, &walker->slots, &slots, &unread);
@@ -183,10 +183,10 @@ static enum clr_status resembles(struct clr_walker *walker, uint64_t address, ui
 {
     *result = false;
     CLR_TRY(clr_walker_measure(walker, address, limit, object));
-    if (object->what != CLR_MEASURED_OBJECT || !object->cell->has_instances ||
+    if (object->what != CLR_MEASURED_OBJECT || !object->shape->has_instances ||
         (!walker->heap->gc->in_progress && (object->word & walker->heap->unmask) != 0))
         return CLR_OK;
-    *is_free = object->cell->is_free;
+    *is_free = object->shape->is_free;
     if (*is_free) { /* the GC leaves what it likes in front of it */
         *result = true;
         return CLR_OK;
@@ -224,8 +224,8 @@ static enum clr_status is_commoner(struct clr_walker *walker, uint64_t address, 
         CLR_TRY(clr_walker_measure(walker, address, limit, &object));
         if (object.what != CLR_MEASURED_OBJECT)
             break;
-        inners += object.cell->type == inner;
-        outers += object.cell->type == outer;
+        inners += object.shape->type == inner;
+        outers += object.shape->type == outer;
         address += object.size;
     }
     *commoner = inners >= outers;
@@ -277,7 +277,7 @@ enum clr_status clr_resync_accept(struct clr_walker *walker, uint64_t address, u
     CLR_TRY(resembles(walker, address, limit, &object, &is_free, &fits));
     if (!fits)
         return CLR_OK;
-    const struct candidate outer = {address, object.size, object.cell->type};
+    const struct candidate outer = {address, object.size, object.shape->type};
     CLR_TRY(clr_resync_chain(walker, address, limit, &holds));
     if (!holds)
         return CLR_OK;
@@ -289,7 +289,7 @@ enum clr_status clr_resync_accept(struct clr_walker *walker, uint64_t address, u
         CLR_TRY(resembles(walker, address + offset, limit, &other, &other_is_free, &fits));
         if (!fits)
             continue;
-        const struct candidate inner = {address + offset, other.size, other.cell->type};
+        const struct candidate inner = {address + offset, other.size, other.shape->type};
         left--;
         CLR_TRY(is_better(walker, &inner, &outer, limit, &better));
         if (better)

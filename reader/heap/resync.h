@@ -15,9 +15,9 @@ struct clr_gap {
 /* What one thread walks with. */
 struct clr_walker {
     struct clr_heap *heap;
-    struct clr_cells sure;    /* objects that are certainly there */
-    struct clr_cells guessed; /* of the part being walked, if where it begins was guessed */
-    struct clr_cells *cells;  /* the one of these in use */
+    struct clr_shape_table certain; /* objects that are certainly there */
+    struct clr_shape_table guessed; /* of the piece being walked, if where it begins was guessed */
+    struct clr_shape_table *table;  /* the one of these in use */
     const struct clr_segment *segment;
     uint64_t alignment;
     const uint8_t *bytes; /* saved memory [from, to) */
@@ -31,10 +31,10 @@ struct clr_walker {
 enum clr_status clr_walker_init(struct clr_walker *walker, struct clr_heap *heap,
                                 struct clr_error *error);
 void clr_walker_deinit(struct clr_walker *walker);
-/* Turns to a segment (another part of it counts). */
-void clr_walker_enter(struct clr_walker *walker, struct clr_cells *cells,
+/* Turns to a segment (another piece of it counts). */
+void clr_walker_enter(struct clr_walker *walker, struct clr_shape_table *table,
                       const struct clr_segment *segment);
-/* Makes walker->bytes hold NEED bytes from ADDRESS on, in one piece; false if they are not there.
+/* Makes walker->bytes hold NEED bytes from ADDRESS on, in one view; false if they are not there.
  */
 bool clr_walker_look(struct clr_walker *walker, uint64_t address, uint64_t need);
 
@@ -49,7 +49,7 @@ struct clr_measured {
     uint64_t word; /* the MethodTable word as it is */
     uint64_t raw;  /* size before it is rounded up */
     uint64_t size;
-    struct clr_cell *cell; /* valid until the next call */
+    struct clr_shape *shape; /* valid until the next call */
 };
 /* What is at ADDRESS, if an object is. Fails only for want of memory. */
 enum clr_status clr_walker_measure(struct clr_walker *walker, uint64_t address, uint64_t limit,

@@ -3,14 +3,14 @@
  * objects.
  *
  * Each walker has a table of its own, so that nothing is shared while the heap is walked. A word
- * that is met for the first time is checked by runtime/types; from then on it is a look-up in a
+ * that is seen for the first time is checked by runtime/types; from then on it is a look-up in a
  * hash table of one cache line a type. At the end the tables are put together in the order of the
  * addresses of types: sums, minima and maxima do not depend on who walked what.
  *
  * The list of all types is made here too, and not in runtime/, because types that no table of a
- * module names are met only in the heap: modules' TypeDef maps and instantiations, the types of
- * objects, and what those lead to (base types, elements of arrays, canonical types), so that every
- * column which holds a type joins.
+ * module names are seen only in the heap: modules' TypeDef maps and instantiations, the types of
+ * objects, and what those lead to (base types, interfaces, elements of arrays, canonical types), so
+ * that every column which holds a type joins.
  *
  * Free blocks: the runtime's own MethodTable for them has no class; base size is the smallest
  * object, the component is a byte.
@@ -23,76 +23,76 @@
 #include "runtime/loader.h"
 
 enum {
-    FIRST_ROOM = 1024,    /* cells */
+    FIRST_ROOM = 1024,    /* of a table */
     ABSTRACT = 0x80,      /* CorTypeAttr */
     BARE_DEPTH = 32,      /* base types without a saved class that are followed */
     HANDLE_TYPE_DESC = 2, /* bit of a TypeHandle: no MethodTable */
 };
 
-static enum clr_status no_memory(struct clr_error *error)
-{
-    return clr_fail(error, CLR_NOMEM, 0, "out of memory for the table of types");
-}
-
 /* --- A walker's table ------------------------------------------------------------------------- */
 
-static struct clr_cell *slot_of(struct clr_cell *cells, size_t room, uint64_t type)
+static struct clr_shape *free_slot(struct clr_shape *shapes, size_t room, uint64_t type)
 {
     size_t i = clr_map_hash(type) & (room - 1);
-    while (cells[i].type != 0)
+    while (shapes[i].type != 0)
         i = (i + 1) & (room - 1);
-    return &cells[i];
+    return &shapes[i];
 }
 
-static struct clr_cell *insert(struct clr_cells *table, const struct clr_cell *cell)
+static struct clr_shape *insert(struct clr_shape_table *table, const struct clr_shape *shape)
 {
     if ((table->used + 1) * 2 > table->room) {
         size_t room = table->room * 2;
-        struct clr_cell *grown = clr_alloc(room, sizeof *grown);
+        struct clr_shape *grown = clr_alloc(room, sizeof *grown);
         if (!grown)
             return NULL;
         for (size_t i = 0; i < table->room; i++)
-            if (table->cells[i].type != 0)
-                *slot_of(grown, room, table->cells[i].type) = table->cells[i];
-        clr_free(table->cells);
-        table->cells = grown;
+            if (table->shapes[i].type != 0)
+                *free_slot(grown, room, table->shapes[i].type) = table->shapes[i];
+        clr_free(table->shapes);
+        table->shapes = grown;
         table->room = room;
     }
-    struct clr_cell *slot = slot_of(table->cells, table->room, cell->type);
-    *slot = *cell;
+    struct clr_shape *slot = free_slot(table->shapes, table->room, shape->type);
+    *slot = *shape;
     table->used++;
     return slot;
 }
 
-enum clr_status clr_cells_init(struct clr_cells *cells, const struct clr_runtime *runtime,
-                               struct clr_error *error)
+static struct clr_shape free_shape(const struct clr_runtime *runtime)
 {
-    *cells = (struct clr_cells){.room = FIRST_ROOM};
-    cells->cells = clr_alloc(FIRST_ROOM, sizeof *cells->cells);
-    cells->rejected = clr_alloc(CLR_REJECTED, sizeof *cells->rejected);
-    if (!cells->cells || !cells->rejected)
-        return no_memory(error);
+    uint32_t smallest = runtime->word * 3u;
+    return (struct clr_shape){.type = runtime->free_type,
+                              .base_size = smallest,
+                              .aligned_size = smallest,
+                              .component_size = 1,
+                              .flags = (uint32_t)CLR_MT_HAS_COMPONENT_SIZE | 1,
+                              .is_free = true,
+                              .has_instances = true};
+}
+
+enum clr_status clr_shape_table_init(struct clr_shape_table *table,
+                                     const struct clr_runtime *runtime, struct clr_error *error)
+{
+    *table = (struct clr_shape_table){.room = FIRST_ROOM};
+    table->shapes = clr_alloc(FIRST_ROOM, sizeof *table->shapes);
+    table->rejected = clr_alloc(CLR_REJECTED, sizeof *table->rejected);
+    if (!table->shapes || !table->rejected)
+        return clr_no_memory(error);
     if (runtime->free_type != 0) {
-        uint32_t smallest = runtime->word * 3u;
-        struct clr_cell free_cell = {.type = runtime->free_type,
-                                     .base = smallest,
-                                     .raw_base = smallest,
-                                     .component = 1,
-                                     .flags = (uint32_t)CLR_MT_HAS_COMPONENT_SIZE | 1,
-                                     .min = UINT64_MAX,
-                                     .is_free = true,
-                                     .has_instances = true};
-        if (!insert(cells, &free_cell))
-            return no_memory(error);
+        struct clr_shape shape = free_shape(runtime);
+        shape.min_size = UINT64_MAX;
+        if (!insert(table, &shape))
+            return clr_no_memory(error);
     }
     return CLR_OK;
 }
 
-void clr_cells_deinit(struct clr_cells *cells)
+void clr_shape_table_deinit(struct clr_shape_table *table)
 {
-    clr_free(cells->cells);
-    clr_free(cells->rejected);
-    *cells = (struct clr_cells){0};
+    clr_free(table->shapes);
+    clr_free(table->rejected);
+    *table = (struct clr_shape_table){0};
 }
 
 /* A MethodTable whose class is not saved cannot be proved to be one. It is believed if its own
@@ -140,68 +140,66 @@ static bool has_instances(const struct clr_type *type)
            (is_array || (type->attributes & ABSTRACT) == 0);
 }
 
-static bool describe(const struct clr_runtime *runtime, uint64_t address, struct clr_cell *cell)
+static bool describe(const struct clr_runtime *runtime, uint64_t address, struct clr_shape *shape)
 {
     struct clr_type type;
     uint64_t smallest = (uint64_t)runtime->word * 3;
     if (!clr_type_read(runtime, address, &type) && !read_bare(runtime, address, &type))
         return false;
-    *cell =
-        (struct clr_cell){.type = address,
-                          .base = type.base_size,
-                          .raw_base = type.base_size,
-                          .component = type.component_size,
-                          .flags = type.flags,
-                          .min = UINT64_MAX,
-                          .is_string = address == runtime->string_type,
-                          .is_array = type.kind == CLR_KIND_ARRAY || type.kind == CLR_KIND_SZARRAY,
-                          .contains_references = type.contains_references,
-                          .collectible = type.is_collectible,
-                          .has_instances = has_instances(&type)};
     if (type.base_size > UINT32_MAX - runtime->word ||
         clr_round_up(type.base_size, runtime->word) < smallest)
         return false;
-    if (cell->component == 0)
-        cell->base = (uint32_t)clr_round_up(type.base_size, runtime->word);
+    *shape =
+        (struct clr_shape){.type = address,
+                           .base_size = type.base_size,
+                           .aligned_size = (uint32_t)clr_round_up(type.base_size, runtime->word),
+                           .component_size = type.component_size,
+                           .flags = type.flags,
+                           .min_size = UINT64_MAX,
+                           .is_string = address == runtime->string_type,
+                           .is_array = type.kind == CLR_KIND_ARRAY || type.kind == CLR_KIND_SZARRAY,
+                           .contains_references = type.contains_references,
+                           .collectible = type.is_collectible,
+                           .has_instances = has_instances(&type)};
     return true;
 }
 
-enum clr_status clr_cells_learn(struct clr_cells *cells, const struct clr_runtime *runtime,
-                                uint64_t type, struct clr_cell **cell, struct clr_error *error)
+enum clr_status clr_shape_table_get(struct clr_shape_table *table,
+                                    const struct clr_runtime *runtime, uint64_t type,
+                                    struct clr_shape **shape, struct clr_error *error)
 {
-    struct clr_cell fresh;
-    uint64_t *rejected = &cells->rejected[clr_map_hash(type) & (CLR_REJECTED - 1)];
-    *cell = NULL;
+    struct clr_shape fresh;
+    uint64_t *rejected = &table->rejected[clr_map_hash(type) & (CLR_REJECTED - 1)];
+    *shape = NULL;
     if (type == 0 || *rejected == type)
         return CLR_OK;
-    if ((*cell = clr_cells_find(cells, type)))
+    if ((*shape = clr_shape_table_find(table, type)))
         return CLR_OK;
     if (!describe(runtime, type, &fresh)) {
         *rejected = type;
         return CLR_OK;
     }
-    if (!(*cell = insert(cells, &fresh)))
-        return no_memory(error);
+    if (!(*shape = insert(table, &fresh)))
+        return clr_no_memory(error);
     return CLR_OK;
 }
 
-enum clr_status clr_cells_drain(struct clr_cells *cells, struct clr_tally **tallies, size_t *count,
-                                size_t *room, struct clr_error *error)
+enum clr_status clr_shape_table_drain(struct clr_shape_table *table, clr_shape_list *list,
+                                      struct clr_error *error)
 {
-    for (size_t i = 0; i < cells->room; i++) {
-        struct clr_cell *cell = &cells->cells[i];
-        if (cell->type == 0 || cell->count == 0)
+    for (size_t i = 0; i < table->room; i++) {
+        struct clr_shape *shape = &table->shapes[i];
+        if (shape->type == 0 || shape->object_count == 0)
             continue;
-        if (!clr_grow(tallies, *count, room, sizeof **tallies))
-            return no_memory(error);
-        struct clr_tally *tally = &(*tallies)[(*count)++];
-        *tally = (struct clr_tally){cell->type, cell->count, cell->total, cell->min, cell->max};
-        if (cell->min > cell->max) { /* all of one size, which was not summed up */
-            tally->min = tally->max = cell->base;
-            tally->total = cell->count * cell->base;
+        if (!CLR_ARRAY_ADD(list, *shape))
+            return clr_no_memory(error);
+        struct clr_shape *taken = &list->items[list->count - 1];
+        if (taken->min_size > taken->max_size) { /* all of one size, which was not summed up */
+            taken->min_size = taken->max_size = taken->aligned_size;
+            taken->total_size = taken->object_count * taken->aligned_size;
         }
-        cell->count = cell->total = cell->max = 0;
-        cell->min = UINT64_MAX;
+        shape->object_count = shape->total_size = shape->max_size = 0;
+        shape->min_size = UINT64_MAX;
     }
     return CLR_OK;
 }
@@ -210,112 +208,70 @@ enum clr_status clr_cells_drain(struct clr_cells *cells, struct clr_tally **tall
 
 static int by_type(const void *a, const void *b)
 {
-    const struct clr_tally *x = a, *y = b;
+    const struct clr_shape *x = a, *y = b;
     return x->type < y->type ? -1 : x->type > y->type;
 }
 
-static struct clr_shape make_shape(const struct clr_tally *tally, const struct clr_cell *cell)
-{
-    return (struct clr_shape){.type = tally->type,
-                              .base_size = cell->raw_base,
-                              .component_size = cell->component,
-                              .flags = cell->flags,
-                              .is_free = cell->is_free,
-                              .is_string = cell->is_string,
-                              .is_array = cell->is_array,
-                              .contains_references = cell->contains_references,
-                              .collectible = cell->collectible,
-                              .object_count = tally->count,
-                              .total_size = tally->total,
-                              .min_size = tally->min,
-                              .max_size = tally->max};
-}
-
-static const struct clr_cell *find_cell(const struct clr_cells *tables, size_t count, uint64_t type)
-{
-    for (size_t i = 0; i < count; i++) {
-        const struct clr_cell *cell = tables[i].cells ? clr_cells_find(&tables[i], type) : NULL;
-        if (cell)
-            return cell;
-    }
-    return NULL;
-}
-
 /* Adds up what belongs to one type; SORTED by type. Returns how many are left. */
-static size_t add_up(struct clr_tally *sorted, size_t count)
+static size_t add_up(struct clr_shape *sorted, size_t count)
 {
     size_t kept = 0;
     for (size_t i = 0; i < count; i++) {
-        struct clr_tally *last = kept ? &sorted[kept - 1] : NULL;
+        struct clr_shape *last = kept ? &sorted[kept - 1] : NULL;
         if (!last || last->type != sorted[i].type) {
             sorted[kept++] = sorted[i];
             continue;
         }
-        last->count += sorted[i].count;
-        last->total += sorted[i].total;
-        if (sorted[i].min < last->min)
-            last->min = sorted[i].min;
-        if (sorted[i].max > last->max)
-            last->max = sorted[i].max;
+        last->object_count += sorted[i].object_count;
+        last->total_size += sorted[i].total_size;
+        if (sorted[i].min_size < last->min_size)
+            last->min_size = sorted[i].min_size;
+        if (sorted[i].max_size > last->max_size)
+            last->max_size = sorted[i].max_size;
     }
     return kept;
 }
 
-static bool make_decoders(struct clr_heap *heap)
+static bool make_sizings(struct clr_heap *heap)
 {
     size_t room = 64;
     while (room < heap->shape_count * 2)
         room *= 2;
-    if (!(heap->decoders = clr_alloc(room, sizeof *heap->decoders)))
+    if (!(heap->sizings = clr_alloc(room, sizeof *heap->sizings)))
         return false;
-    heap->decoder_room = room;
+    heap->sizing_room = room;
     for (size_t i = 0; i < heap->shape_count; i++) {
         const struct clr_shape *shape = &heap->shapes[i];
         size_t at = clr_map_hash(shape->type) & (room - 1);
-        while (heap->decoders[at].type != 0)
+        while (heap->sizings[at].type != 0)
             at = (at + 1) & (room - 1);
-        heap->decoders[at] =
-            (struct clr_decoder){shape->type, shape->base_size, shape->component_size, (uint32_t)i};
+        heap->sizings[at] =
+            (struct clr_sizing){shape->type, shape->base_size, shape->component_size, (uint32_t)i};
     }
     return true;
 }
 
-enum clr_status clr_shapes_make(struct clr_heap *heap, const struct clr_cells *tables,
-                                size_t table_count, const struct clr_tally *tallies, size_t count,
+enum clr_status clr_shapes_make(struct clr_heap *heap, clr_shape_list *found,
                                 struct clr_error *error)
 {
-    uint64_t free_type = heap->runtime->free_type;
-    struct clr_tally *sorted = clr_alloc(count, sizeof *sorted);
-    if (!sorted)
-        return no_memory(error);
-    if (count != 0) {
-        memcpy(sorted, tallies, count * sizeof *sorted);
-        qsort(sorted, count, sizeof *sorted, by_type);
-    }
-    count = add_up(sorted, count);
-    if (!(heap->shapes = clr_alloc(count + 1, sizeof *heap->shapes))) {
-        clr_free(sorted);
-        return no_memory(error);
-    }
-    heap->shapes[0] = (struct clr_shape){.type = free_type,
-                                         .is_free = true,
-                                         .component_size = 1,
-                                         .base_size = (uint32_t)clr_smallest_object(heap),
-                                         .flags = (uint32_t)CLR_MT_HAS_COMPONENT_SIZE | 1};
+    if (found->count != 0)
+        qsort(found->items, found->count, sizeof *found->items, by_type);
+    size_t count = add_up(found->items, found->count);
+    if (!(heap->shapes = clr_alloc(count + 1, sizeof *heap->shapes)))
+        return clr_no_memory(error);
+    heap->shapes[0] = free_shape(heap->runtime);
     heap->shape_count = 1;
     for (size_t i = 0; i < count; i++) {
-        const struct clr_cell *cell = find_cell(tables, table_count, sorted[i].type);
-        struct clr_shape shape = make_shape(&sorted[i], cell);
-        if (shape.is_free) {
-            heap->shapes[0] = shape;
+        const struct clr_shape *shape = &found->items[i];
+        if (shape->is_free) {
+            heap->shapes[0] = *shape;
             continue;
         }
-        heap->objects += shape.object_count;
-        heap->bytes += shape.total_size;
-        heap->shapes[heap->shape_count++] = shape;
+        heap->objects += shape->object_count;
+        heap->bytes += shape->total_size;
+        heap->shapes[heap->shape_count++] = *shape;
     }
-    clr_free(sorted);
-    return make_decoders(heap) ? CLR_OK : no_memory(error);
+    return make_sizings(heap) ? CLR_OK : clr_no_memory(error);
 }
 
 size_t clr_heap_shapes(const struct clr_heap *heap, const struct clr_shape **shapes)
@@ -326,17 +282,16 @@ size_t clr_heap_shapes(const struct clr_heap *heap, const struct clr_shape **sha
 
 bool clr_heap_shape_of(const struct clr_heap *heap, uint64_t type, uint32_t *shape)
 {
-    const struct clr_decoder *decoder = clr_decoder_of(heap, type);
-    *shape = decoder->shape;
-    return type != 0 && decoder->type == type;
+    const struct clr_sizing *sizing = clr_sizing_of(heap, type);
+    *shape = sizing->shape;
+    return type != 0 && sizing->type == type;
 }
 
 /* --- The list of all types -------------------------------------------------------------------- */
 
 struct type_set {
     struct clr_map seen;
-    uint64_t *items;
-    size_t count, room;
+    CLR_ARRAY(uint64_t) types;
     bool failed;
 };
 
@@ -346,19 +301,15 @@ static bool add_type(void *context, uint64_t type)
     uint64_t known;
     if (type == 0 || clr_map_get(&set->seen, type, &known))
         return true;
-    if (!clr_grow(&set->items, set->count, &set->room, sizeof *set->items) ||
-        !clr_map_put(&set->seen, type, 1)) {
-        set->failed = true;
-        return false;
-    }
-    set->items[set->count++] = type;
-    return true;
+    set->failed |= !clr_map_put(&set->seen, type, 1) || !CLR_ARRAY_ADD(&set->types, type);
+    return !set->failed;
 }
 
-/* What a type's columns name: base type, element, the type whose code it shares. */
+/* What a type's columns name: base type, interfaces, element, the type whose code it shares. */
 static bool add_related(struct type_set *set, const struct clr_runtime *runtime, uint64_t address)
 {
     struct clr_type type;
+    uint64_t interface;
     if (!clr_type_read(runtime, address, &type))
         return true;
     if (type.parent != 0 && clr_type_valid(runtime, type.parent) && !add_type(set, type.parent))
@@ -366,6 +317,10 @@ static bool add_related(struct type_set *set, const struct clr_runtime *runtime,
     if (type.element_handle != 0 && !(type.element_handle & HANDLE_TYPE_DESC) &&
         clr_type_valid(runtime, type.element_handle) && !add_type(set, type.element_handle))
         return false;
+    for (uint32_t i = 0; i < type.interfaces && clr_type_interface(runtime, &type, i, &interface);
+         i++)
+        if (clr_type_valid(runtime, interface) && !add_type(set, interface))
+            return false;
     return type.canonical == 0 || type.canonical == address ||
            !clr_type_valid(runtime, type.canonical) || add_type(set, type.canonical);
 }
@@ -378,27 +333,27 @@ static enum clr_status add_all(struct type_set *set, const struct clr_heap *heap
     size_t count = 0;
     enum clr_status status = clr_modules(runtime, &modules, &count, &unread);
     if (status == CLR_NOMEM)
-        return no_memory(error);
+        return clr_no_memory(error);
     if (status != CLR_OK)
         count = 0;
     for (size_t i = 0; i < count; i++) {
         unread = (struct clr_error){0};
         status = clr_module_types(runtime, modules[i], add_type, set, &unread);
         if (status == CLR_NOMEM || set->failed)
-            return no_memory(error);
+            return clr_no_memory(error);
     }
     for (size_t i = 0; heap && i < heap->shape_count; i++)
         if (!add_type(set, heap->shapes[i].type))
-            return no_memory(error);
-    for (size_t i = 0; i < set->count; i++)
-        if (!add_related(set, runtime, set->items[i]))
-            return no_memory(error);
+            return clr_no_memory(error);
+    for (size_t i = 0; i < set->types.count; i++)
+        if (!add_related(set, runtime, set->types.items[i]))
+            return clr_no_memory(error);
     return CLR_OK;
 }
 
 static int by_address(const void *a, const void *b)
 {
-    uint64_t x, y;
+    int64_t x, y;
     memcpy(&x, a, sizeof x);
     memcpy(&y, b, sizeof y);
     return x < y ? -1 : x > y;
@@ -412,16 +367,17 @@ enum clr_status clr_types_list(const struct clr_heap *heap, struct clr_runtime *
     clr_map_deinit(&set.seen);
     *types = NULL;
     *count = 0;
-    if (status == CLR_OK && !set.items && !(set.items = clr_alloc(1, sizeof *set.items)))
-        status = no_memory(error);
+    if (status == CLR_OK && !set.types.items &&
+        !(set.types.items = clr_alloc(1, sizeof *set.types.items)))
+        status = clr_no_memory(error);
     if (status != CLR_OK) {
-        clr_free(set.items);
+        clr_free(set.types.items);
         return status;
     }
-    if (set.count > 1)
-        qsort(set.items, set.count, sizeof *set.items, by_address);
-    *types = set.items;
-    *count = set.count;
+    if (set.types.count > 1)
+        qsort(set.types.items, set.types.count, sizeof *set.types.items, by_address);
+    *types = set.types.items;
+    *count = set.types.count;
     return CLR_OK;
 }
 

@@ -9,6 +9,8 @@
 
 #include "heap/internal.h"
 
+#include "base/search.h"
+
 #define CLR_NO_UNIT UINT64_MAX
 
 static inline uint64_t clr_units(const struct clr_heap *heap)
@@ -73,15 +75,9 @@ static inline uint32_t clr_unit_owner(const struct clr_heap *heap, uint64_t unit
 static inline uint64_t clr_unit_address(const struct clr_heap *heap, uint64_t unit)
 {
     uint64_t entry = unit / CLR_ENTRY_UNITS;
-    size_t low = 0, high = heap->range_count - 1;
-    while (low < high) {
-        size_t middle = low + (high - low + 1) / 2;
-        if (heap->ranges[middle].first <= entry)
-            low = middle;
-        else
-            high = middle - 1;
-    }
-    const struct clr_index_range *range = &heap->ranges[low];
+    size_t behind; /* the range behind that of the entry */
+    CLR_SEARCH(behind, 1, heap->range_count, heap->ranges[behind].first <= entry);
+    const struct clr_index_range *range = &heap->ranges[behind - 1];
     return range->start + ((unit - (uint64_t)range->first * CLR_ENTRY_UNITS) << heap->unit_shift);
 }
 

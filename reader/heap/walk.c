@@ -10,16 +10,16 @@
  *     u32 at its count         arrays, strings and free blocks: number of components
  *     size                     base size + components * component size, rounded up to the alignment
  *
- * Parts. The heap is cut into parts that are walked in any order by any number of threads. A region
- * is a part of its own. A large segment of small objects is cut at fixed distances, and where the
- * first object of such a part begins is not known: the walker searches for it as it does after
- * damage, and may be wrong. So its result is a guess until all parts are put in order: if the part
+ * Pieces. The heap is cut into pieces that are walked in any order by any number of threads. A region
+ * is a piece of its own. A large segment of small objects is cut at fixed distances, and where the
+ * first object of such a piece begins is not known: the walker searches for it as it does after
+ * damage, and may be wrong. So its result is a guess until all pieces are put in order: if the piece
  * before ends where this one took up, the guess was right and is kept; if not, it is dropped, and
- * the part is walked again from there. The result is that of one thread from start to end, whatever
+ * the piece is walked again from there. The result is that of one thread from start to end, whatever
  * was guessed. Segments of large objects are not cut: they hold few, and a search would read
  * through memory that a walk steps over.
  *
- * part.c walks one part; this file cuts the heap and puts the results in order.
+ * piece.c walks one piece; this file cuts the heap and puts the results in order.
  *
  * Damage. A word that is no MethodTable, or a size that leads out of the segment: the walk goes on
  * at the next address that must be an object: a MethodTable that can have instances, a header word
@@ -31,12 +31,7 @@
 
 #include "base/alloc.h"
 
-enum { PART_SIZE = 16 << 20 }; /* bytes of a part of a segment that is cut */
-
-static enum clr_status no_memory(struct clr_error *error)
-{
-    return clr_fail(error, CLR_NOMEM, 0, "out of memory while walking the heap");
-}
+enum { PIECE_SIZE = 16 << 20 }; /* bytes of a piece of a segment that is cut */
 
 /* --- Gaps: allocation contexts that lie in a segment ------------------------------------------ */
 
@@ -46,7 +41,7 @@ static bool add_gaps(struct clr_walk *walk, size_t segment_index)
     const struct clr_gc *gc = heap->gc;
     const struct clr_segment *segment = &gc->segments[segment_index];
     uint64_t behind = segment->start;
-    walk->first_gap[segment_index] = walk->gap_count;
+    walk->first_gap[segment_index] = walk->gaps.count;
     if (!segment->has_contexts)
         return true;
     for (size_t i = 0; i < gc->context_count; i++) {
@@ -63,36 +58,32 @@ static bool add_gaps(struct clr_walk *walk, size_t segment_index)
                                (unsigned long long)context->pointer);
             continue;
         }
-        if (!clr_grow(&walk->gaps, walk->gap_count, &walk->gap_room, sizeof *walk->gaps))
+        if (!CLR_ARRAY_ADD(&walk->gaps, (struct clr_gap){context->pointer, end}))
             return false;
-        walk->gaps[walk->gap_count++] = (struct clr_gap){context->pointer, end};
         behind = end;
     }
     return true;
 }
 
-/* --- Parts ------------------------------------------------------------------------------------ */
+/* --- Pieces ------------------------------------------------------------------------------------ */
 
-static bool add_part(struct clr_walk *walk, uint32_t segment, uint64_t start, uint64_t end)
+static bool add_piece(struct clr_walk *walk, uint32_t segment, uint64_t start, uint64_t end)
 {
     size_t gap = walk->first_gap[segment], last = walk->first_gap[segment + 1];
-    bool sure = start == walk->heap->gc->segments[segment].start;
-    if (!clr_grow(&walk->parts, walk->part_count, &walk->part_room, sizeof *walk->parts))
-        return false;
-    while (gap < last && walk->gaps[gap].end <= start)
+    bool certain = start == walk->heap->gc->segments[segment].start;
+    while (gap < last && walk->gaps.items[gap].end <= start)
         gap++;
-    walk->parts[walk->part_count++] = (struct clr_part_walk){.start = start,
-                                                             .end = end,
-                                                             .segment = segment,
-                                                             .sure = sure,
-                                                             .searching = !sure,
-                                                             .at = start,
-                                                             .gap = gap};
-    return true;
+    return CLR_ARRAY_ADD(&walk->pieces, (struct clr_piece){.start = start,
+                                                           .end = end,
+                                                           .segment = segment,
+                                                           .certain = certain,
+                                                           .searching = !certain,
+                                                           .at = start,
+                                                           .gap = gap});
 }
 
-/* Cuts lie at the start of an index entry, so that no two parts write to one. */
-static bool add_parts(struct clr_walk *walk, uint32_t number, size_t *range)
+/* Cuts lie at the start of an index entry, so that no two pieces write to one. */
+static bool add_pieces(struct clr_walk *walk, uint32_t number, size_t *range)
 {
     const struct clr_heap *heap = walk->heap;
     const struct clr_segment *segment = &heap->gc->segments[number];
@@ -104,16 +95,16 @@ static bool add_parts(struct clr_walk *walk, uint32_t number, size_t *range)
             continue;
         for (;;) {
             uint64_t cut = r->start;
-            if (cut < start + PART_SIZE)
-                cut += clr_round_up(start + PART_SIZE - cut, entry);
-            if (cut >= r->end || segment->end - cut < PART_SIZE)
+            if (cut < start + PIECE_SIZE)
+                cut += clr_round_up(start + PIECE_SIZE - cut, entry);
+            if (cut >= r->end || segment->end - cut < PIECE_SIZE)
                 break;
-            if (!add_part(walk, number, start, cut))
+            if (!add_piece(walk, number, start, cut))
                 return false;
             start = cut;
         }
     }
-    return segment->start == segment->end || add_part(walk, number, start, segment->end);
+    return segment->start == segment->end || add_piece(walk, number, start, segment->end);
 }
 
 static enum clr_status plan(struct clr_walk *walk, struct clr_error *error)
@@ -121,14 +112,14 @@ static enum clr_status plan(struct clr_walk *walk, struct clr_error *error)
     struct clr_heap *heap = walk->heap;
     size_t segments = heap->gc->segment_count, range = 0;
     if (!(walk->first_gap = clr_alloc(segments + 1, sizeof *walk->first_gap)))
-        return no_memory(error);
+        return clr_no_memory(error);
     for (size_t i = 0; i < segments; i++)
         if (!add_gaps(walk, i))
-            return no_memory(error);
-    walk->first_gap[segments] = walk->gap_count;
+            return clr_no_memory(error);
+    walk->first_gap[segments] = walk->gaps.count;
     for (size_t i = 0; i < segments; i++)
-        if (!add_parts(walk, (uint32_t)i, &range))
-            return no_memory(error);
+        if (!add_pieces(walk, (uint32_t)i, &range))
+            return clr_no_memory(error);
     return CLR_OK;
 }
 
@@ -136,20 +127,20 @@ static enum clr_status walk_item(void *context, unsigned worker, size_t item,
                                  struct clr_error *error)
 {
     struct clr_walk *walk = context;
-    struct clr_part_walk *p = &walk->parts[item];
+    struct clr_piece *p = &walk->pieces.items[item];
     struct clr_walker *w = &walk->walkers[worker];
     w->error = error;
     if (p->done)
         return CLR_OK;
-    if (p->sure)
-        return clr_part_advance(walk, w, p, &w->sure);
-    CLR_TRY(clr_part_advance(walk, w, p, &w->guessed));
-    return clr_cells_drain(&w->guessed, &p->tallies, &p->tally_count, &p->tally_room, error);
+    if (p->certain)
+        return clr_piece_advance(walk, w, p, &w->certain);
+    CLR_TRY(clr_piece_advance(walk, w, p, &w->guessed));
+    return clr_shape_table_drain(&w->guessed, &p->shapes, error);
 }
 
-/* --- Putting the parts together --------------------------------------------------------------- */
+/* --- Putting the pieces together --------------------------------------------------------------- */
 
-static void forget(const struct clr_walk *walk, struct clr_part_walk *p)
+static void forget(const struct clr_walk *walk, struct clr_piece *p)
 {
     struct clr_heap *heap = walk->heap;
     for (size_t i = clr_index_range_from(heap, p->start);
@@ -161,23 +152,23 @@ static void forget(const struct clr_walk *walk, struct clr_part_walk *p)
         size_t last = range->first + clr_index_unit(heap, range, end - 1) / CLR_ENTRY_UNITS;
         memset(&heap->entries[first], 0, (last - first + 1) * sizeof *heap->entries);
     }
-    clr_free(p->tallies);
+    CLR_ARRAY_FREE(&p->shapes);
 }
 
-static void add_lead(struct clr_loss *loss, const struct clr_loss *lead)
+static void add_first(struct clr_unwalked *all, const struct clr_unwalked *first)
 {
-    if (lead->bytes != 0 && (loss->bytes == 0 || lead->first < loss->first))
-        loss->first = lead->first;
-    loss->bytes += lead->bytes;
+    if (first->bytes != 0 && (all->bytes == 0 || first->first < all->first))
+        all->first = first->first;
+    all->bytes += first->bytes;
 }
 
-/* Makes the part what a walk that comes from the part BEFORE makes of it. */
-static enum clr_status settle(struct clr_walk *walk, const struct clr_part_walk *before,
-                              struct clr_part_walk *p, struct clr_error *error)
+/* Makes the piece what a walk that comes from the piece BEFORE makes of it. */
+static enum clr_status confirm(struct clr_walk *walk, const struct clr_piece *before,
+                               struct clr_piece *p, struct clr_error *error)
 {
     if (before->searching) { /* it looked for the next object up to here, as this one did */
-        add_lead(&p->hole, &p->lead_hole);
-        add_lead(before->in_hole ? &p->hole : &p->bad, &p->lead_bad);
+        add_first(&p->hole, &p->first_hole);
+        add_first(before->in_hole ? &p->hole : &p->bad, &p->first_bad);
         p->in_hole |= before->in_hole && !p->synced;
         return CLR_OK;
     }
@@ -185,23 +176,23 @@ static enum clr_status settle(struct clr_walk *walk, const struct clr_part_walk 
         return CLR_OK;
     forget(walk, p);
     size_t gap = walk->first_gap[p->segment];
-    *p = (struct clr_part_walk){.start = p->start,
-                                .end = p->end,
-                                .segment = p->segment,
-                                .sure = true,
-                                .at = before->at,
-                                .gap = gap};
+    *p = (struct clr_piece){.start = p->start,
+                            .end = p->end,
+                            .segment = p->segment,
+                            .certain = true,
+                            .at = before->at,
+                            .gap = gap};
     struct clr_walker *w = &walk->walkers[0];
     w->error = error;
     while (!p->done) {
         CLR_TRY(clr_job_poll(walk->job, "walking the heap", p->at - p->start, p->end - p->start,
                              error));
-        CLR_TRY(clr_part_advance(walk, w, p, &w->sure));
+        CLR_TRY(clr_piece_advance(walk, w, p, &w->certain));
     }
     return CLR_OK;
 }
 
-static void report(const struct clr_walk *walk, const struct clr_part_walk *p)
+static void report(const struct clr_walk *walk, const struct clr_piece *p)
 {
     const struct clr_segment *segment = &walk->heap->gc->segments[p->segment];
     const char *kind = segment->kind == CLR_FROZEN ? "frozen"
@@ -229,7 +220,7 @@ static void report(const struct clr_walk *walk, const struct clr_part_walk *p)
                        (unsigned long long)p->hole.first, kind, (unsigned long long)segment->start);
 }
 
-static void account(const struct clr_walk *walk, const struct clr_part_walk *p)
+static void account(const struct clr_walk *walk, const struct clr_piece *p)
 {
     struct clr_segment_stats *stats = &walk->heap->segments[p->segment];
     stats->total_count += p->objects;
@@ -241,41 +232,20 @@ static void account(const struct clr_walk *walk, const struct clr_part_walk *p)
     report(walk, p);
 }
 
-static enum clr_status join(struct clr_walk *walk, struct clr_error *error)
+static enum clr_status join(struct clr_walk *walk, clr_shape_list *found, struct clr_error *error)
 {
-    struct clr_heap *heap = walk->heap;
-    struct clr_tally *tallies = NULL;
-    size_t count = 0, room = 0, tables = 0;
-    enum clr_status status = CLR_OK;
-    struct clr_cells *all;
-    for (size_t i = 0; i < walk->part_count && status == CLR_OK; i++) {
-        struct clr_part_walk *p = &walk->parts[i];
-        if (!p->sure)
-            status = settle(walk, &walk->parts[i - 1], p, error);
-        if (status == CLR_OK)
-            account(walk, p);
-        for (size_t k = 0; k < p->tally_count && status == CLR_OK; k++) {
-            if (clr_grow(&tallies, count, &room, sizeof *tallies))
-                tallies[count++] = p->tallies[k];
-            else
-                status = no_memory(error);
-        }
+    for (size_t i = 0; i < walk->pieces.count; i++) {
+        struct clr_piece *p = &walk->pieces.items[i];
+        if (!p->certain)
+            CLR_TRY(confirm(walk, &walk->pieces.items[i - 1], p, error));
+        account(walk, p);
+        for (size_t k = 0; k < p->shapes.count; k++)
+            if (!CLR_ARRAY_ADD(found, p->shapes.items[k]))
+                return clr_no_memory(error);
     }
-    for (unsigned i = 0; i < walk->walker_count && status == CLR_OK; i++)
-        status = clr_cells_drain(&walk->walkers[i].sure, &tallies, &count, &room, error);
-    all = clr_alloc((size_t)walk->walker_count * 2, sizeof *all);
-    if (status == CLR_OK && !all)
-        status = no_memory(error);
-    if (status == CLR_OK) {
-        for (unsigned i = 0; i < walk->walker_count; i++) {
-            all[tables++] = walk->walkers[i].sure;
-            all[tables++] = walk->walkers[i].guessed;
-        }
-        status = clr_shapes_make(heap, all, tables, tallies, count, error);
-    }
-    clr_free(all);
-    clr_free(tallies);
-    return status;
+    for (unsigned i = 0; i < walk->walker_count; i++)
+        CLR_TRY(clr_shape_table_drain(&walk->walkers[i].certain, found, error));
+    return clr_shapes_make(walk->heap, found, error);
 }
 
 /* --- The walk --------------------------------------------------------------------------------- */
@@ -289,17 +259,21 @@ static enum clr_status walk_all(struct clr_walk *walk, struct clr_error *error)
     heap->segments = clr_alloc(heap->gc->segment_count, sizeof *heap->segments);
     walk->walkers = clr_alloc(clr_job_threads(walk->job), sizeof *walk->walkers);
     if (!heap->segments || !walk->walkers)
-        return no_memory(error);
+        return clr_no_memory(error);
     for (; walk->walker_count < clr_job_threads(walk->job); walk->walker_count++)
         CLR_TRY(clr_walker_init(&walk->walkers[walk->walker_count], heap, error));
     while (!all_done) {
         CLR_TRY(
-            clr_job_run(walk->job, "walking the heap", walk->part_count, walk_item, walk, error));
+            clr_job_run(walk->job, "walking the heap", walk->pieces.count, walk_item, walk, error));
         all_done = true;
-        for (size_t i = 0; i < walk->part_count && all_done; i++)
-            all_done = walk->parts[i].done;
+        for (size_t i = 0; i < walk->pieces.count && all_done; i++)
+            all_done = walk->pieces.items[i].done;
     }
-    CLR_TRY(join(walk, error));
+    clr_shape_list found = {0};
+    enum clr_status status = join(walk, &found, error);
+    CLR_ARRAY_FREE(&found);
+    if (status != CLR_OK)
+        return status;
     CLR_TRY(clr_index_finish(heap, walk->job, error));
     for (size_t i = 0; i < heap->gc->segment_count; i++)
         heap->segments[i].first_number = clr_number_from(heap, heap->gc->segments[i].start);
@@ -318,7 +292,7 @@ enum clr_status clr_heap_walk(const struct clr_runtime *runtime, const struct cl
     CLR_TRY(clr_runtime_require(runtime, CLR_CONTRACT_OBJECT, "objects", error));
     CLR_TRY(clr_runtime_require(runtime, CLR_CONTRACT_TYPES, "objects", error));
     if (!(h = walk.heap = clr_alloc(1, sizeof *h)))
-        return no_memory(error);
+        return clr_no_memory(error);
     h->runtime = runtime;
     h->process = runtime->process;
     h->gc = gc;
@@ -334,10 +308,10 @@ enum clr_status clr_heap_walk(const struct clr_runtime *runtime, const struct cl
                             "sense",
                             h->count_offset)
                  : walk_all(&walk, error);
-    for (size_t i = 0; i < walk.part_count; i++)
-        clr_free(walk.parts[i].tallies);
-    clr_free(walk.parts);
-    clr_free(walk.gaps);
+    for (size_t i = 0; i < walk.pieces.count; i++)
+        CLR_ARRAY_FREE(&walk.pieces.items[i].shapes);
+    CLR_ARRAY_FREE(&walk.pieces);
+    CLR_ARRAY_FREE(&walk.gaps);
     clr_free(walk.first_gap);
     for (unsigned i = 0; i < walk.walker_count; i++)
         clr_walker_deinit(&walk.walkers[i]);
@@ -357,7 +331,7 @@ void clr_heap_close(struct clr_heap *heap)
     clr_index_destroy(heap);
     clr_free(heap->segments);
     clr_free(heap->shapes);
-    clr_free(heap->decoders);
+    clr_free(heap->sizings);
     clr_free(heap->types);
     clr_free_large(heap->postings, heap->count, sizeof *heap->postings);
     clr_free(heap->posting_starts);

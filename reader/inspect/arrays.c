@@ -14,6 +14,7 @@
 
 #include <string.h>
 
+#include "base/hash.h"
 #include "runtime/object.h"
 
 bool clr_array_open(struct clr_dump *dump, uint64_t address, struct clr_array_view *array)
@@ -104,30 +105,30 @@ bool clr_array_find(const struct clr_dump *dump, const struct clr_array_view *ar
  */
 bool clr_array_hash(const struct clr_dump *dump, const struct clr_array_view *array, uint64_t *hash)
 {
-    const uint64_t basis = 0xcbf29ce484222325u, prime = 0x100000001b3u;
-    uint64_t left = array->count * array->stride, at = array->data, value = basis ^ array->count;
+    uint64_t left = array->count * array->stride, at = array->data,
+             value = CLR_FNV_START ^ array->count;
     while (left > 0) {
         uint64_t got, i = 0;
         const uint8_t *bytes = clr_view(dump->process, at, left, &got);
         if (!bytes)
             return false;
         if (got < left)
-            got -= got % sizeof value; /* words go on over the end of a piece */
-        if (got == 0) {                /* but a piece may be shorter than one */
+            got -= got % sizeof value; /* words go on over the end of a view */
+        if (got == 0) {                /* but a view may be shorter than one */
             uint8_t word[sizeof value] = {0};
             got = left < sizeof word ? left : sizeof word;
             uint64_t part;
             if (!clr_read(dump->process, at, word, (size_t)got))
                 return false;
             memcpy(&part, word, sizeof part);
-            value = (value ^ part) * prime;
+            value = (value ^ part) * CLR_FNV_PRIME;
             value ^= value >> 32;
             i = got;
         }
         for (; i < got; i += sizeof value) {
             uint64_t part = 0;
             memcpy(&part, bytes + i, got - i < sizeof part ? (size_t)(got - i) : sizeof part);
-            value = (value ^ part) * prime;
+            value = (value ^ part) * CLR_FNV_PRIME;
             value ^= value >> 32;
         }
         at += got;

@@ -74,7 +74,7 @@ static enum clr_status write_string(struct clr_dump *dump, uint64_t object, stru
         clr_text_format(text, "… (%u characters)", length);
     bool failed = part.failed;
     clr_text_deinit(&part);
-    return failed ? clr_fail(error, CLR_NOMEM, 0, "out of memory for a text") : CLR_OK;
+    return failed ? clr_no_memory(error) : CLR_OK;
 }
 
 /* --- Values ------------------------------------------------------------------------------------
@@ -388,5 +388,5 @@ enum clr_status clr_object_text(struct clr_dump *dump, struct clr_job *job, uint
     CLR_TRY(clr_object_layout(dump, object, &layout, error));
     if (layout)
         CLR_TRY(write_object(dump, job, object, layout, text, error));
-    return text->failed ? clr_fail(error, CLR_NOMEM, 0, "out of memory for a text") : CLR_OK;
+    return text->failed ? clr_no_memory(error) : CLR_OK;
 }

@@ -8,7 +8,6 @@
 
 #include <string.h>
 
-#include "base/search.h"
 #include "inspect/internal.h"
 
 enum { MOST_INNER = 8, POLL_EVERY = 4096 };
@@ -98,13 +97,6 @@ static enum clr_status next_entry(struct clr_elements *e, struct clr_item *item,
     return CLR_OK;
 }
 
-static const struct clr_handle *find_handle(const struct clr_dump *dump, uint64_t address)
-{
-    size_t i;
-    CLR_SEARCH(i, 0, dump->handle_count, dump->handles[i].address < address);
-    return i < dump->handle_count && dump->handles[i].address == address ? &dump->handles[i] : NULL;
-}
-
 /* Entries whose dependent handle holds an object: key and value are the handle's two slots. */
 static enum clr_status next_weak(struct clr_elements *e, struct clr_item *item, bool *found,
                                  struct clr_error *error)
@@ -118,7 +110,8 @@ static enum clr_status next_weak(struct clr_elements *e, struct clr_item *item, 
         uint64_t address = clr_elements_word(e, e->nodes.managed, CLR_FIELD_HANDLE, entry.address);
         if (address == 0)
             continue;
-        const struct clr_handle *handle = find_handle(e->dump, address);
+        const struct clr_handle *handle =
+            clr_handle_at(e->dump->handles, e->dump->handle_count, address);
         if (!handle || handle->kind != CLR_HANDLE_DEPENDENT)
             continue; /* what it held was collected */
         item->has_key = true;

@@ -20,7 +20,7 @@ struct clr_exception_trace {
     uint64_t elements; /* address of the first */
     uint32_t count;
 };
-/* False, and no elements, if it has none; *DAMAGED tells whether that is so because bytes are not
+/* False, and no elements, if it has none; *DAMAGED says whether that is so because bytes are not
  * saved or make no sense, or the runtime does not describe them. */
 bool clr_exception_trace(const struct clr_runtime *runtime, uint64_t object,
                          struct clr_exception_trace *trace, bool *damaged);

@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-#include "base/alloc.h"
+#include "base/arena.h"
 #include "inspect/fieldtype.h"
 #include "runtime/ecma.h"
 
@@ -25,6 +25,7 @@ struct clr_field_paths {
     const struct clr_type_index *types; /* the dump's */
     struct clr_map by_type;             /* MethodTable (arrays too) -> struct type_paths */
     struct type_paths *all;
+    struct clr_arena arena; /* these, and the texts */
 };
 
 static void destroy_paths(void *data)
@@ -32,12 +33,9 @@ static void destroy_paths(void *data)
     struct clr_field_paths *paths = data;
     for (struct type_paths *t = paths->all, *next; t; t = next) {
         next = t->next;
-        for (size_t i = 0; i < t->texts.room; i++)
-            if (t->texts.entries[i].key != 0)
-                clr_free((void *)(uintptr_t)t->texts.entries[i].value);
         clr_map_deinit(&t->texts);
-        clr_free(t);
     }
+    clr_arena_deinit(&paths->arena);
     clr_map_deinit(&paths->by_type);
     clr_free(paths);
 }
@@ -133,7 +131,8 @@ static bool write_path(struct clr_runtime *runtime, const struct clr_type_index 
 }
 
 static enum clr_status make(struct clr_dump *dump, struct clr_field_paths *paths, uint64_t type,
-                            uint64_t offset, bool is_element, char **out, struct clr_error *error)
+                            uint64_t offset, bool is_element, const char **out,
+                            struct clr_error *error)
 {
     struct clr_text text = {0};
     struct clr_type read;
@@ -169,9 +168,8 @@ static enum clr_status make(struct clr_dump *dump, struct clr_field_paths *paths
                            "%s: a field at offset %llu has no name that can be read",
                            clr_type_name(dump->runtime, type), (unsigned long long)offset);
     }
-    *out = text.failed ? NULL : text.data;
-    if (text.failed)
-        clr_text_deinit(&text);
+    *out = text.failed ? NULL : clr_arena_text(&paths->arena, text.data, text.length);
+    clr_text_deinit(&text);
     return *out ? CLR_OK : clr_no_memory(error);
 }
 
@@ -180,7 +178,7 @@ static enum clr_status path_of(struct clr_dump *dump, uint64_t type, uint64_t of
 {
     struct clr_field_paths *paths = NULL;
     uint64_t value;
-    char *made;
+    const char *made;
     *text = NULL;
     CLR_TRY(clr_dump_keep(dump, destroy_paths, sizeof *paths, &paths, error));
     CLR_TRY(clr_dump_type_index(dump, &paths->types, error));
@@ -188,11 +186,9 @@ static enum clr_status path_of(struct clr_dump *dump, uint64_t type, uint64_t of
     if (clr_map_get(&paths->by_type, type, &value)) {
         known = (struct type_paths *)(uintptr_t)value;
     } else {
-        known = clr_alloc(1, sizeof *known);
-        if (!known || !clr_map_put(&paths->by_type, type, (uintptr_t)known)) {
-            clr_free(known);
+        known = clr_arena_alloc(&paths->arena, sizeof *known);
+        if (!known || !clr_map_put(&paths->by_type, type, (uintptr_t)known))
             return clr_no_memory(error);
-        }
         known->next = paths->all;
         paths->all = known;
     }
@@ -201,10 +197,8 @@ static enum clr_status path_of(struct clr_dump *dump, uint64_t type, uint64_t of
         return CLR_OK;
     }
     CLR_TRY(make(dump, paths, type, offset, is_element, &made, error));
-    if (!clr_map_put(&known->texts, offset + 1, (uintptr_t)made)) {
-        clr_free(made);
+    if (!clr_map_put(&known->texts, offset + 1, (uintptr_t)made))
         return clr_no_memory(error);
-    }
     *text = made;
     return CLR_OK;
 }

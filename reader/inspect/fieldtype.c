@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/search.h"
 #include "runtime/ecma.h"
 #include "runtime/loader.h"
 
@@ -84,20 +85,14 @@ uint64_t clr_type_by_name(struct clr_runtime *runtime, const struct clr_type_ind
                           const char *name, uint64_t module)
 {
     enum { NONE, ANY, LASTING, CONTEXT };
-    size_t low = 0, high = index->count;
+    size_t i;
     uint64_t found = 0, binder = 0;
     int best = NONE;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (strcmp(index->entries[middle].name, name) < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (low + 1 < index->count && strcmp(index->entries[low + 1].name, name) == 0)
+    CLR_SEARCH(i, 0, index->count, strcmp(index->entries[i].name, name) < 0);
+    if (i + 1 < index->count && strcmp(index->entries[i + 1].name, name) == 0)
         binder = binder_of(runtime, module);
-    for (; low < index->count && strcmp(index->entries[low].name, name) == 0; low++) {
-        const struct entry *entry = &index->entries[low];
+    for (; i < index->count && strcmp(index->entries[i].name, name) == 0; i++) {
+        const struct entry *entry = &index->entries[i];
         if (entry->module == module)
             return entry->type;
         int fit = binder != 0 && binder_of(runtime, entry->module) == binder ? CONTEXT
@@ -269,7 +264,7 @@ void clr_field_kind(struct clr_runtime *runtime, const struct clr_field *field,
         kind->element = CLR_ELEMENT_CLASS;
 }
 
-/* A signature on its way to the name of the type that shares code for it: of type arguments, all
+/* A signature that becomes the name of the type that shares code for it: of type arguments, all
  * references are System.__Canon. A struct that lies in a field is often loaded in that form only.
  */
 struct sharing {
@@ -351,7 +346,7 @@ static enum clr_status free_name(struct clr_text *name, struct clr_error *error)
 {
     bool failed = name->failed;
     clr_text_deinit(name);
-    return failed ? clr_fail(error, CLR_NOMEM, 0, "out of memory for the name of a type") : CLR_OK;
+    return failed ? clr_no_memory(error) : CLR_OK;
 }
 
 static enum clr_status find_shared(struct clr_runtime *runtime, const struct clr_type_index *index,

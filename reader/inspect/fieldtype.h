@@ -31,7 +31,7 @@ struct clr_field_kind {
 /* RUNTIME only; without metadata what the FieldDesc says. */
 void clr_field_kind(struct clr_runtime *runtime, const struct clr_field *field,
                     struct clr_field_kind *kind);
-/* CorElementType of what a variable of the type behind HANDLE holds, in the same way; *TYPE is the
+/* CorElementType of what a variable of the type behind HANDLE holds, likewise; *TYPE is the
  * type if it is a struct or enum, else 0. 0 if it cannot be read. */
 uint8_t clr_handle_element(const struct clr_runtime *runtime, uint64_t handle, uint64_t *type);
 

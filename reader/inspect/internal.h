@@ -36,7 +36,11 @@ uint64_t clr_elements_word(const struct clr_elements *e, const struct clr_manage
                            enum clr_collection_field field, uint64_t base);
 uint32_t clr_elements_number(const struct clr_elements *e, const struct clr_managed *managed,
                              enum clr_collection_field field, uint64_t base);
-bool clr_elements_has(const struct clr_managed *managed, enum clr_collection_field field);
+static inline bool clr_elements_has(const struct clr_managed *managed,
+                                    enum clr_collection_field field)
+{
+    return managed->fields[field].member != NULL;
+}
 
 /* The key and value at BASE. */
 enum clr_status clr_elements_item(struct clr_elements *e, const struct clr_managed *managed,
@@ -45,7 +49,10 @@ enum clr_status clr_elements_item(struct clr_elements *e, const struct clr_manag
 enum clr_status clr_elements_split(struct clr_elements *e, struct clr_item *item,
                                    struct clr_error *error);
 /* Where the fields of an object begin. */
-uint64_t clr_elements_base(const struct clr_elements *e, uint64_t object);
+static inline uint64_t clr_elements_base(const struct clr_elements *e, uint64_t object)
+{
+    return object + e->dump->runtime->word;
+}
 
 /* --- nodes.c -----------------------------------------------------------------------------------
  */

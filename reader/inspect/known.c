@@ -117,9 +117,9 @@ static enum clr_status read_date_time(struct clr_reading *r)
     enum { UTC = 1 };
     uint64_t data;
     if (!read_field(r, CLR_ONLY_FIELD, 8, &data))
-        return clr_lose(r, clr_not_saved);
+        return clr_value_unavailable(r, clr_not_saved);
     if (!write_date_time(&r->value->text, data & TICKS_MASK))
-        return clr_lose(r, clr_no_sense);
+        return clr_value_unavailable(r, clr_no_sense);
     if (data >> TICKS_BITS == UTC)
         clr_text_char(&r->value->text, 'Z');
     return clr_give_text(r);
@@ -133,12 +133,12 @@ static enum clr_status read_date_time_offset(struct clr_reading *r)
                 CLR_ELEMENT_I4;
     if (!read_field(r, CLR_DATE_TIME_OFFSET_TIME, 8, &data) ||
         !read_field(r, CLR_DATE_TIME_OFFSET_MINUTES, wide ? 4 : 2, &raw))
-        return clr_lose(r, clr_not_saved);
+        return clr_value_unavailable(r, clr_not_saved);
     int64_t minutes = wide ? (int32_t)(uint32_t)raw : (int16_t)(uint16_t)raw;
     int64_t ticks = (int64_t)(data & TICKS_MASK) + minutes * 60 * (int64_t)TICKS_PER_SECOND;
     if (minutes > MOST_MINUTES || minutes < -MOST_MINUTES || ticks < 0 ||
         !write_date_time(&r->value->text, (uint64_t)ticks))
-        return clr_lose(r, clr_no_sense);
+        return clr_value_unavailable(r, clr_no_sense);
     unsigned distance = (unsigned)(minutes < 0 ? -minutes : minutes);
     clr_text_format(&r->value->text, "%c%02u:%02u", minutes < 0 ? '-' : '+', distance / 60,
                     distance % 60);
@@ -149,9 +149,9 @@ static enum clr_status read_date(struct clr_reading *r)
 {
     uint64_t days;
     if (!read_field(r, CLR_ONLY_FIELD, 4, &days))
-        return clr_lose(r, clr_not_saved);
+        return clr_value_unavailable(r, clr_not_saved);
     if (days > MOST_DAYS)
-        return clr_lose(r, clr_no_sense);
+        return clr_value_unavailable(r, clr_no_sense);
     write_day(&r->value->text, days);
     return clr_give_text(r);
 }
@@ -160,9 +160,9 @@ static enum clr_status read_time(struct clr_reading *r)
 {
     uint64_t ticks;
     if (!read_field(r, CLR_ONLY_FIELD, 8, &ticks))
-        return clr_lose(r, clr_not_saved);
+        return clr_value_unavailable(r, clr_not_saved);
     if (ticks >= TICKS_PER_DAY)
-        return clr_lose(r, clr_no_sense);
+        return clr_value_unavailable(r, clr_no_sense);
     write_clock(&r->value->text, ticks);
     return clr_give_text(r);
 }
@@ -172,7 +172,7 @@ static enum clr_status read_time_span(struct clr_reading *r)
     struct clr_text *text = &r->value->text;
     uint64_t raw;
     if (!read_field(r, CLR_ONLY_FIELD, 8, &raw))
-        return clr_lose(r, clr_not_saved);
+        return clr_value_unavailable(r, clr_not_saved);
     bool negative = raw >> 63;
     uint64_t ticks = negative ? 0 - raw : raw;
     if (negative)
@@ -194,10 +194,10 @@ static enum clr_status read_decimal(struct clr_reading *r)
     uint64_t flags, high, low;
     if (!read_field(r, CLR_DECIMAL_FLAGS, 4, &flags) ||
         !read_field(r, CLR_DECIMAL_HIGH, 4, &high) || !read_field(r, CLR_DECIMAL_LOW, 8, &low))
-        return clr_lose(r, clr_not_saved);
+        return clr_value_unavailable(r, clr_not_saved);
     unsigned scale = (unsigned)(flags >> SCALE_SHIFT) & SCALE_MASK;
     if (scale > MOST_SCALE || (flags & other_bits))
-        return clr_lose(r, clr_no_sense);
+        return clr_value_unavailable(r, clr_no_sense);
     const uint32_t limbs[] = {(uint32_t)low, (uint32_t)(low >> 32), (uint32_t)high};
     write_limbs(&r->value->text, limbs, 3, flags >> 31, scale);
     return clr_give_text(r);
@@ -211,7 +211,7 @@ static enum clr_status read_guid(struct clr_reading *r)
         !read_field(r, CLR_GUID_C, 2, &c) ||
         !clr_read(r->dump->runtime->process, r->place->address + offset_of(r, CLR_GUID_D), d,
                   sizeof d))
-        return clr_lose(r, clr_not_saved);
+        return clr_value_unavailable(r, clr_not_saved);
     clr_text_format(&r->value->text, "%08x-%04x-%04x-%02x%02x-%02x%02x%02x%02x%02x%02x",
                     (unsigned)a, (unsigned)b, (unsigned)c, d[0], d[1], d[2], d[3], d[4], d[5], d[6],
                     d[7]);
@@ -222,7 +222,7 @@ static enum clr_status read_128(struct clr_reading *r, bool is_signed)
 {
     uint64_t low, high;
     if (!read_field(r, CLR_INT128_LOW, 8, &low) || !read_field(r, CLR_INT128_HIGH, 8, &high))
-        return clr_lose(r, clr_not_saved);
+        return clr_value_unavailable(r, clr_not_saved);
     bool negative = is_signed && high >> 63;
     if ((high == 0 && low <= INT64_MAX) || (negative && high == UINT64_MAX && low >> 63)) {
         clr_give_integer(r->value, (int64_t)low);
@@ -253,7 +253,7 @@ static enum clr_status read_half(struct clr_reading *r)
     enum { FRACTION_BITS = 10, EXPONENT_MASK = 0x1f, BIAS = 15 };
     uint64_t bits;
     if (!read_field(r, CLR_ONLY_FIELD, 2, &bits))
-        return clr_lose(r, clr_not_saved);
+        return clr_value_unavailable(r, clr_not_saved);
     unsigned exponent = (unsigned)(bits >> FRACTION_BITS) & EXPONENT_MASK;
     uint64_t fraction = bits & ((1u << FRACTION_BITS) - 1);
     double real = (double)fraction / ((uint64_t)1 << (FRACTION_BITS + BIAS - 1)); /* a subnormal */
@@ -279,7 +279,7 @@ static enum clr_status read_index(struct clr_reading *r)
 {
     uint64_t raw;
     if (!read_field(r, CLR_ONLY_FIELD, 4, &raw))
-        return clr_lose(r, clr_not_saved);
+        return clr_value_unavailable(r, clr_not_saved);
     write_index(&r->value->text, raw);
     return clr_give_text(r);
 }
@@ -288,7 +288,7 @@ static enum clr_status read_range(struct clr_reading *r)
 {
     uint64_t start, end;
     if (!read_field(r, CLR_RANGE_START, 4, &start) || !read_field(r, CLR_RANGE_END, 4, &end))
-        return clr_lose(r, clr_not_saved);
+        return clr_value_unavailable(r, clr_not_saved);
     write_index(&r->value->text, start);
     clr_text_put(&r->value->text, "..");
     write_index(&r->value->text, end);
@@ -300,9 +300,9 @@ static enum clr_status read_rune(struct clr_reading *r)
     enum { MOST_SCALAR = 0x10ffff };
     uint64_t scalar;
     if (!read_field(r, CLR_ONLY_FIELD, 4, &scalar))
-        return clr_lose(r, clr_not_saved);
+        return clr_value_unavailable(r, clr_not_saved);
     if (scalar > MOST_SCALAR)
-        return clr_lose(r, clr_no_sense);
+        return clr_value_unavailable(r, clr_no_sense);
     clr_write_scalar(&r->value->text, (uint32_t)scalar);
     return clr_give_text(r);
 }
@@ -312,7 +312,7 @@ static enum clr_status read_nullable(struct clr_reading *r)
     uint64_t has;
     struct clr_place inner;
     if (!read_field(r, CLR_NULLABLE_HAS, 1, &has))
-        return clr_lose(r, clr_not_saved);
+        return clr_value_unavailable(r, clr_not_saved);
     if (has == 0)
         return CLR_OK;
     CLR_TRY(clr_managed_place(r->dump, &r->layout->known_fields->fields[CLR_NULLABLE_VALUE],

@@ -6,7 +6,7 @@
 
 #include "inspect/managed.h"
 
-/* One value on its way. */
+/* One value that is being read. */
 struct clr_reading {
     struct clr_dump *dump;
     const struct clr_place *place;
@@ -26,9 +26,9 @@ struct clr_known_kind {
 enum clr_status clr_find_known(struct clr_dump *dump, struct clr_layout *layout,
                                struct clr_error *error);
 
-extern const char clr_not_saved[], clr_no_sense[]; /* for clr_lose */
+extern const char clr_not_saved[], clr_no_sense[]; /* for clr_value_unavailable */
 /* There should be a value, and there is none: CLR_OK. */
-enum clr_status clr_lose(struct clr_reading *r, const char *why);
+enum clr_status clr_value_unavailable(struct clr_reading *r, const char *why);
 /* What stands in value->text is the value. */
 enum clr_status clr_give_text(struct clr_reading *r);
 void clr_give_integer(struct clr_value *value, int64_t integer);

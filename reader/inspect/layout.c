@@ -236,7 +236,7 @@ static enum clr_status add_literals(struct making *m, uint32_t type_rid)
                                   .metadata = m->metadata};
         if (clr_metadata_cell(m->metadata, CLR_FIELDDEF, rid, NAME, &name))
             field.name = clr_metadata_string(m->metadata, name, &field.name_length);
-        /* What no FieldDesc tells: the constant's type is the primitive under an enum. */
+        /* What no FieldDesc says: the constant's type is the primitive under an enum. */
         if (clr_metadata_reference(CLR_CONSTANT, CONSTANT_PARENT, CLR_FIELDDEF, rid, &key) &&
             (row = clr_metadata_find(m->metadata, CLR_CONSTANT, CONSTANT_PARENT, key)) != 0 &&
             clr_metadata_cell(m->metadata, CLR_CONSTANT, row, CONSTANT_TYPE, &type))
@@ -433,56 +433,44 @@ bool clr_element_is_reference(uint8_t element)
            element == CLR_ELEMENT_OBJECT;
 }
 
+enum { WORD = 0xff }; /* a size */
+static const struct {
+    uint8_t size; /* 0: not known */
+    const char *text;
+} elements[] = {
+    [CLR_ELEMENT_BOOLEAN] = {1, "boolean"},
+    [CLR_ELEMENT_CHAR] = {2, "char"},
+    [CLR_ELEMENT_I1] = {1, "i1"},
+    [CLR_ELEMENT_U1] = {1, "u1"},
+    [CLR_ELEMENT_I2] = {2, "i2"},
+    [CLR_ELEMENT_U2] = {2, "u2"},
+    [CLR_ELEMENT_I4] = {4, "i4"},
+    [CLR_ELEMENT_U4] = {4, "u4"},
+    [CLR_ELEMENT_I8] = {8, "i8"},
+    [CLR_ELEMENT_U8] = {8, "u8"},
+    [CLR_ELEMENT_R4] = {4, "r4"},
+    [CLR_ELEMENT_R8] = {8, "r8"},
+    [CLR_ELEMENT_I] = {WORD, "i"},
+    [CLR_ELEMENT_U] = {WORD, "u"},
+    [CLR_ELEMENT_STRING] = {WORD, "string"},
+    [CLR_ELEMENT_CLASS] = {WORD, "class"},
+    [CLR_ELEMENT_OBJECT] = {WORD, "class"},
+    [CLR_ELEMENT_VALUETYPE] = {0, "valuetype"},
+    [CLR_ELEMENT_SZARRAY] = {WORD, "szarray"},
+    [CLR_ELEMENT_ARRAY] = {WORD, "array"},
+    [CLR_ELEMENT_PTR] = {WORD, "ptr"},
+    [CLR_ELEMENT_FNPTR] = {WORD, "fnptr"},
+    [CLR_ELEMENT_BYREF] = {WORD, "byref"},
+};
+enum { ELEMENTS = sizeof elements / sizeof elements[0] };
+
 uint32_t clr_element_size(uint8_t element, uint8_t word)
 {
-    switch (element) {
-    case CLR_ELEMENT_BOOLEAN:
-    case CLR_ELEMENT_I1:
-    case CLR_ELEMENT_U1: return 1;
-    case CLR_ELEMENT_CHAR:
-    case CLR_ELEMENT_I2:
-    case CLR_ELEMENT_U2: return 2;
-    case CLR_ELEMENT_I4:
-    case CLR_ELEMENT_U4:
-    case CLR_ELEMENT_R4: return 4;
-    case CLR_ELEMENT_I8:
-    case CLR_ELEMENT_U8:
-    case CLR_ELEMENT_R8: return 8;
-    case CLR_ELEMENT_PTR:
-    case CLR_ELEMENT_FNPTR:
-    case CLR_ELEMENT_BYREF:
-    case CLR_ELEMENT_I:
-    case CLR_ELEMENT_U: return word;
-    default: return clr_element_is_reference(element) ? word : 0;
-    }
+    uint8_t size = element < ELEMENTS ? elements[element].size : 0;
+    return size == WORD ? word : size;
 }
 
 const char *clr_element_text(uint8_t element)
 {
-    static const char *const texts[] = {
-        [CLR_ELEMENT_BOOLEAN] = "boolean",
-        [CLR_ELEMENT_CHAR] = "char",
-        [CLR_ELEMENT_I1] = "i1",
-        [CLR_ELEMENT_U1] = "u1",
-        [CLR_ELEMENT_I2] = "i2",
-        [CLR_ELEMENT_U2] = "u2",
-        [CLR_ELEMENT_I4] = "i4",
-        [CLR_ELEMENT_U4] = "u4",
-        [CLR_ELEMENT_I8] = "i8",
-        [CLR_ELEMENT_U8] = "u8",
-        [CLR_ELEMENT_R4] = "r4",
-        [CLR_ELEMENT_R8] = "r8",
-        [CLR_ELEMENT_I] = "i",
-        [CLR_ELEMENT_U] = "u",
-        [CLR_ELEMENT_STRING] = "string",
-        [CLR_ELEMENT_CLASS] = "class",
-        [CLR_ELEMENT_OBJECT] = "class",
-        [CLR_ELEMENT_VALUETYPE] = "valuetype",
-        [CLR_ELEMENT_SZARRAY] = "szarray",
-        [CLR_ELEMENT_ARRAY] = "array",
-        [CLR_ELEMENT_PTR] = "ptr",
-        [CLR_ELEMENT_FNPTR] = "fnptr",
-        [CLR_ELEMENT_BYREF] = "byref",
-    };
-    return element < sizeof texts / sizeof texts[0] ? texts[element] : NULL;
+    return element < ELEMENTS ? elements[element].text : NULL;
 }

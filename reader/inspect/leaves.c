@@ -63,13 +63,13 @@ static void write_member(struct clr_text *path, const struct clr_member *member)
     clr_text_put(path, member->name);
 }
 
-/* The next field on the way: false when the level is done. */
+/* The next field: false when the level is done. */
 static bool next_member(struct clr_leaf_level *level, const struct clr_member **member)
 {
     while (level->depth <= level->layout->depth) {
-        const struct clr_layout *part = clr_layout_level(level->layout, level->depth);
-        if (part && level->member < part->instance_count) {
-            *member = &part->members[level->member++];
+        const struct clr_layout *base = clr_layout_level(level->layout, level->depth);
+        if (base && level->member < base->instance_count) {
+            *member = &base->members[level->member++];
             return true;
         }
         level->depth++;
@@ -177,7 +177,7 @@ enum clr_status clr_leaf_walk_next(struct clr_leaf_walk *walk, struct clr_leaf *
                 only && clr_element_size(place.element, walk->dump->runtime->word) != 0;
             const char *name = clr_type_name(walk->dump->runtime, layout->type.address);
             if (clr_type_name_lost(name))
-                return clr_fail(error, CLR_NOMEM, 0, "out of memory for the name of a type");
+                return clr_no_memory(error);
             *leaf = (struct clr_leaf){.path = primitive ? only->name : NULL,
                                       .type_name = name,
                                       .declaring = layout->type.address,
@@ -194,7 +194,7 @@ enum clr_status clr_leaf_walk_next(struct clr_leaf_walk *walk, struct clr_leaf *
         CLR_TRY(step(walk, leaf, found, error));
     }
     if (walk->path.failed)
-        return clr_fail(error, CLR_NOMEM, 0, "out of memory for the name of a field");
+        return clr_no_memory(error);
     return CLR_OK;
 }
 

@@ -37,6 +37,7 @@
 #include <zlib.h>
 
 #include "base/alloc.h"
+#include "base/array.h"
 #include "core/folders.h"
 
 enum {
@@ -82,11 +83,6 @@ struct wanted {
     uint32_t embedded_size;
     bool refused; /* a file of that name was of another build */
 };
-
-static enum clr_status no_memory(struct clr_error *error)
-{
-    return clr_fail(error, CLR_NOMEM, 0, "out of memory while a PDB was read");
-}
 
 static void close_pdb(struct clr_pdb *pdb)
 {
@@ -182,7 +178,7 @@ static enum clr_status open_bytes(void *bytes, size_t size, bool mapped, struct 
             munmap(bytes, size);
         else
             clr_free(bytes);
-        return no_memory(error);
+        return clr_no_memory(error);
     }
     *opened = (struct clr_pdb){.bytes = bytes, .size = size, .mapped = mapped};
     bool fits = clr_metadata_open(&opened->metadata, bytes, size, &why) == CLR_OK &&
@@ -233,7 +229,7 @@ static enum clr_status try_embedded(const struct clr_runtime *runtime, struct wa
     if (!packed || !bytes) {
         clr_free(packed);
         clr_free(bytes);
-        return no_memory(error);
+        return clr_no_memory(error);
     }
     z_stream stream = {
         .next_in = packed, .avail_in = packed_size, .next_out = bytes, .avail_out = size};
@@ -320,9 +316,8 @@ enum clr_status clr_pdb_of(struct clr_pdbs *pdbs, struct clr_runtime *runtime,
     struct clr_pdb *found = NULL;
     if (!module)
         return CLR_OK;
-    if (!clr_grow(&pdbs->items, pdbs->count, &pdbs->room, sizeof *pdbs->items) ||
-        !(wanted = clr_alloc(1, sizeof *wanted)))
-        return no_memory(error);
+    if (!CLR_ARRAY_ROOM(pdbs) || !(wanted = clr_alloc(1, sizeof *wanted)))
+        return clr_no_memory(error);
     wanted->module = module;
     read_directory(runtime, wanted);
     enum clr_status status = find_pdb(pdbs, runtime, options, wanted, &found, error);
@@ -362,10 +357,7 @@ static int32_t read_signed(struct clr_bytes *blob)
 static enum clr_status add_line(struct clr_lines *lines, const struct clr_line *line,
                                 struct clr_error *error)
 {
-    if (!clr_grow(&lines->items, lines->count, &lines->room, sizeof *lines->items))
-        return no_memory(error);
-    lines->items[lines->count++] = *line;
-    return CLR_OK;
+    return CLR_ARRAY_ADD(lines, *line) ? CLR_OK : clr_no_memory(error);
 }
 
 enum clr_status clr_lines_decode(struct clr_bytes blob, uint32_t document, struct clr_lines *lines,

@@ -79,20 +79,17 @@ const struct clr_managed_row clr_managed_rows[CLR_MANAGED_CLASSES] = {
 
 static bool is_of_kind(const struct clr_member *member, uint8_t kind)
 {
-    enum { WIDEST = 8 };
+    enum { WIDE = 8, NARROW = 4 }; /* words */
     uint8_t element = member->element;
-    bool is_primitive = !clr_element_is_reference(element) && element != CLR_ELEMENT_VALUETYPE;
+    bool is_reference = clr_element_is_reference(element);
     switch (kind & ~CLR_MANAGED_OPTIONAL) {
-    case CLR_MANAGED_REFERENCE: return clr_element_is_reference(element);
-    case CLR_MANAGED_WORD:
-        return is_primitive && clr_element_size(element, WIDEST) == WIDEST &&
-               clr_element_size(element, WIDEST / 2) == WIDEST / 2;
+    case CLR_MANAGED_ANY: return true;
     case CLR_MANAGED_STRUCT: return element == CLR_ELEMENT_VALUETYPE;
-    case CLR_MANAGED_8BIT: return is_primitive && clr_element_size(element, 0) == 1;
-    case CLR_MANAGED_16BIT: return is_primitive && clr_element_size(element, 0) == 2;
-    case CLR_MANAGED_32BIT: return is_primitive && clr_element_size(element, 0) == 4;
-    case CLR_MANAGED_64BIT: return is_primitive && clr_element_size(element, 0) == 8;
-    default: return true;
+    case CLR_MANAGED_REFERENCE: return is_reference;
+    case CLR_MANAGED_WORD:
+        return !is_reference && clr_element_size(element, WIDE) == WIDE &&
+               clr_element_size(element, NARROW) == NARROW;
+    default: return clr_element_size(element, 0) == (kind & ~CLR_MANAGED_OPTIONAL);
     }
 }
 

@@ -60,13 +60,13 @@ enum { CLR_ONLY_FIELD }; /* of a struct that has one */
 /* What a field must be; one that is something else counts as missing. */
 enum clr_managed_kind {
     CLR_MANAGED_ANY,
-    CLR_MANAGED_REFERENCE,
+    CLR_MANAGED_8BIT = 1, /* a primitive of that many bytes, or an enum over one */
+    CLR_MANAGED_16BIT = 2,
+    CLR_MANAGED_32BIT = 4,
+    CLR_MANAGED_64BIT = 8,
     CLR_MANAGED_WORD, /* a native integer or pointer */
+    CLR_MANAGED_REFERENCE,
     CLR_MANAGED_STRUCT,
-    CLR_MANAGED_8BIT, /* a primitive of that width, or an enum over one */
-    CLR_MANAGED_16BIT,
-    CLR_MANAGED_32BIT,
-    CLR_MANAGED_64BIT,
     CLR_MANAGED_OPTIONAL = 0x80, /* added to a kind: it may be missing */
 };
 

@@ -89,11 +89,6 @@ enum clr_status clr_elements_enter(struct clr_elements *e, uint64_t node, const 
 /* --- Reading -----------------------------------------------------------------------------------
  */
 
-uint64_t clr_elements_base(const struct clr_elements *e, uint64_t object)
-{
-    return object + e->dump->runtime->word;
-}
-
 uint64_t clr_elements_word(const struct clr_elements *e, const struct clr_managed *managed,
                            enum clr_collection_field field, uint64_t base)
 {
@@ -110,11 +105,6 @@ uint32_t clr_elements_number(const struct clr_elements *e, const struct clr_mana
     return clr_read_u32(e->dump->runtime->process, base + managed->fields[field].offset, &number)
                ? number
                : 0;
-}
-
-bool clr_elements_has(const struct clr_managed *managed, enum clr_collection_field field)
-{
-    return managed->fields[field].member != NULL;
 }
 
 enum clr_status clr_elements_split(struct clr_elements *e, struct clr_item *item,

@@ -7,7 +7,7 @@
  * node. A path of nodes therefore never holds a pair twice, and its length is bounded by the number
  * of pairs, however long lists are.
  *
- * Objects are taken in the order of their numbers; the way up from each goes to the first object
+ * Objects are taken in the order of their numbers; the path up from each goes to the first object
  * that has its node, so every object is looked at once.
  */
 #include "inspect/pathtree.h"
@@ -29,21 +29,15 @@ struct build {
     struct child *children; /* open addressing, power of two, half full at most */
     size_t child_room, child_count;
     uint32_t *node_of; /* by object: number + 1 of its node */
-    uint32_t *way;     /* objects on the way up */
-    size_t way_room;
+    uint32_t *up;      /* objects on the path up */
+    size_t up_room;
     const struct clr_shape *shapes;
 };
-
-static enum clr_status no_memory(struct clr_error *error)
-{
-    return clr_fail(error, CLR_NOMEM, 0, "out of memory for the tree of paths");
-}
 
 static struct child *place_of(const struct build *b, const struct child *key)
 {
     uint64_t hash = key->type * 31 + (uintptr_t)key->field + key->edge;
-    hash = hash * 0x9e3779b97f4a7c15u + key->parent;
-    size_t at = clr_map_hash(hash) & (b->child_room - 1);
+    size_t at = clr_map_hash(clr_hash_number(hash) + key->parent) & (b->child_room - 1);
     while (b->children[at].node != CLR_NO_NODE &&
            (b->children[at].parent != key->parent || b->children[at].field != key->field ||
             b->children[at].type != key->type || b->children[at].edge != key->edge))
@@ -82,7 +76,7 @@ static enum clr_status node_for(struct build *b, struct child key, uint32_t root
 {
     struct clr_path_tree *tree = b->tree;
     if (!make_room(b))
-        return no_memory(error);
+        return clr_no_memory(error);
     struct child *place = place_of(b, &key);
     if (place->node == CLR_NO_NODE) {
         uint32_t found = CLR_NO_NODE;
@@ -94,7 +88,7 @@ static enum clr_status node_for(struct build *b, struct child key, uint32_t root
         if (found == CLR_NO_NODE) {
             if (tree->count >= CLR_NO_NODE - 1 ||
                 !clr_grow(&tree->nodes, tree->count, &tree->room, sizeof *tree->nodes))
-                return no_memory(error);
+                return clr_no_memory(error);
             found = (uint32_t)tree->count++;
             tree->nodes[found] = (struct clr_path_node){
                 .parent = key.parent,
@@ -155,7 +149,7 @@ static enum clr_status root_names(struct build *b, const char ***names, struct c
         return CLR_OK;
     clr_free(*names);
     *names = NULL;
-    return no_memory(error);
+    return clr_no_memory(error);
 }
 
 static enum clr_status top_node(struct build *b, const char *const *names, uint32_t number,
@@ -169,17 +163,17 @@ static enum clr_status top_node(struct build *b, const char *const *names, uint3
     return node_for(b, key, root, number, node, error);
 }
 
-/* Finds the node of an object, and of all on the way up to one that has its. */
-static enum clr_status climb(struct build *b, const char *const *names, uint32_t number,
-                             struct clr_error *error)
+/* Finds the node of an object, and of all on the path up to one that has its. */
+static enum clr_status append_path(struct build *b, const char *const *names, uint32_t number,
+                                   struct clr_error *error)
 {
     const struct clr_dump *dump = b->dump;
     uint64_t units = clr_units(dump->heap);
     size_t length = 0;
     while (b->node_of[number] == 0) {
-        if (!clr_grow(&b->way, length, &b->way_room, sizeof *b->way))
-            return no_memory(error);
-        b->way[length++] = number;
+        if (!clr_grow(&b->up, length, &b->up_room, sizeof *b->up))
+            return clr_no_memory(error);
+        b->up[length++] = number;
         if (clr_reach_distance(&dump->reach, number) == 0)
             break;
         uint64_t edge = clr_wide_get(&dump->reach.parent, number);
@@ -189,7 +183,7 @@ static enum clr_status climb(struct build *b, const char *const *names, uint32_t
     while (length-- > 0) {
         struct clr_object object;
         uint32_t node;
-        number = b->way[length];
+        number = b->up[length];
         if (!clr_object_read(dump->heap, number, &object))
             return clr_fail(error, CLR_FAULT, clr_address(dump->heap, number),
                             "object 0x%llx was walked and cannot be read any more",
@@ -223,12 +217,12 @@ static enum clr_status run(struct build *b, struct clr_job *job, struct clr_erro
     const char **names;
     clr_heap_shapes(dump->heap, &b->shapes);
     if (!(b->node_of = clr_alloc_large(count, sizeof *b->node_of)))
-        return no_memory(error);
+        return clr_no_memory(error);
     CLR_TRY(root_names(b, &names, error));
     enum clr_status status = CLR_OK;
     for (uint32_t number = 0; status == CLR_OK && number < count; number++) {
         if (clr_reach_distance(&dump->reach, number) != CLR_UNREACHED)
-            status = climb(b, names, number, error);
+            status = append_path(b, names, number, error);
         if (status == CLR_OK && number % POLL_OBJECTS == 0)
             status = clr_job_poll(job, "merging paths", number, count, error);
     }
@@ -248,11 +242,11 @@ enum clr_status clr_path_tree_build(struct clr_dump *dump, struct clr_job *job,
     struct build b = {.dump = dump};
     *tree = NULL;
     if (!(b.tree = clr_alloc(1, sizeof *b.tree)))
-        return no_memory(error);
+        return clr_no_memory(error);
     enum clr_status status = run(&b, job, error);
     clr_free(b.children);
     clr_free_large(b.node_of, clr_heap_count(dump->heap), sizeof *b.node_of);
-    clr_free(b.way);
+    clr_free(b.up);
     if (status != CLR_OK) {
         clr_path_tree_destroy(b.tree);
         return status;
@@ -291,21 +285,21 @@ void clr_path_text_step(struct clr_dump *dump, enum clr_ref_kind edge, const cha
 void clr_path_tree_text(struct clr_dump *dump, const struct clr_path_tree *tree, uint32_t node,
                         struct clr_text *text)
 {
-    uint32_t *way = clr_alloc((size_t)tree->nodes[node].depth + 1, sizeof *way);
+    uint32_t *steps = clr_alloc((size_t)tree->nodes[node].depth + 1, sizeof *steps);
     size_t length = 0;
-    if (!way) {
+    if (!steps) {
         text->failed = true;
         return;
     }
     for (uint32_t up = node; up != CLR_NO_NODE; up = tree->nodes[up].parent)
-        way[length++] = up;
+        steps[length++] = up;
     while (length-- > 0) {
-        const struct clr_path_node *step = &tree->nodes[way[length]];
+        const struct clr_path_node *step = &tree->nodes[steps[length]];
         if (step->parent == CLR_NO_NODE)
             clr_path_text_root(dump, &dump->roots->rows[step->root], step->root_name, step->type,
                                text);
         else
             clr_path_text_step(dump, step->edge, step->field, step->type, text);
     }
-    clr_free(way);
+    clr_free(steps);
 }

@@ -10,6 +10,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/search.h"
+
 #include "inspect/known.h"
 #include "runtime/object.h"
 
@@ -18,12 +20,7 @@ const char clr_no_sense[] = "its bytes are no value of its type";
 static const char no_string[] = "what it refers to is no string";
 static const char string_cut[] = "the string's text is not saved whole";
 
-static enum clr_status no_memory(struct clr_error *error)
-{
-    return clr_fail(error, CLR_NOMEM, 0, "out of memory for a value");
-}
-
-enum clr_status clr_lose(struct clr_reading *r, const char *why)
+enum clr_status clr_value_unavailable(struct clr_reading *r, const char *why)
 {
     r->value->kind = CLR_VALUE_NONE;
     r->value->lost = why;
@@ -34,7 +31,7 @@ enum clr_status clr_lose(struct clr_reading *r, const char *why)
 enum clr_status clr_give_text(struct clr_reading *r)
 {
     r->value->kind = CLR_VALUE_TEXT;
-    return r->value->text.failed ? no_memory(r->error) : CLR_OK;
+    return r->value->text.failed ? clr_no_memory(r->error) : CLR_OK;
 }
 
 void clr_give_integer(struct clr_value *value, int64_t integer)
@@ -88,15 +85,9 @@ bool clr_reading_at(const struct clr_reading *r, uint64_t offset, size_t size, u
 
 static size_t last_not_above(const struct clr_layout *layout, uint64_t value)
 {
-    size_t low = 0, high = layout->name_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (layout->names[middle].value <= value)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    size_t i;
+    CLR_SEARCH(i, 0, layout->name_count, layout->names[i].value <= value);
+    return i;
 }
 
 /* 'Read, Write': what makes up VALUE, from the largest down, named from the smallest up. */
@@ -177,7 +168,7 @@ static enum clr_status read_primitive(struct clr_reading *r)
         return CLR_OK;
     }
     if (!clr_reading_at(r, 0, size, &raw))
-        return clr_lose(r, clr_not_saved);
+        return clr_value_unavailable(r, clr_not_saved);
     if (place->type != 0) {
         CLR_TRY(clr_layout_get(r->dump, place->type, &r->layout, r->error));
         if (r->layout && r->layout->type.kind == CLR_KIND_ENUM) {
@@ -197,7 +188,7 @@ static enum clr_status read_reference(struct clr_reading *r)
     r->value->is_reference = true;
     if (!clr_read_word(dump->runtime->process, r->place->address, &r->value->target)) {
         r->value->is_reference = false;
-        return clr_lose(r, clr_not_saved);
+        return clr_value_unavailable(r, clr_not_saved);
     }
     /* In a type that shares code the field may be one of strings. */
     bool maybe = r->place->type != 0 && r->place->type == dump->runtime->canon_type;
@@ -206,9 +197,10 @@ static enum clr_status read_reference(struct clr_reading *r)
     if (!clr_number(dump->heap, r->value->target, &number) ||
         !clr_object_type(dump->runtime, r->value->target, &type) ||
         type != dump->runtime->string_type)
-        return maybe ? CLR_OK : clr_lose(r, no_string);
+        return maybe ? CLR_OK : clr_value_unavailable(r, no_string);
     if (!clr_object_string_text(dump->runtime, r->value->target, &r->value->text))
-        return r->value->text.failed ? no_memory(r->error) : clr_lose(r, string_cut);
+        return r->value->text.failed ? clr_no_memory(r->error)
+                                     : clr_value_unavailable(r, string_cut);
     return clr_give_text(r);
 }
 

@@ -30,6 +30,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/search.h"
 #include "runtime/contracts.h"
 
 #define M(member) offsetof(struct clr_wrappers_layout, member)
@@ -46,22 +47,23 @@ enum {
     MOST_SEGMENTS = 1 << 20,
 };
 
+/* A row is all that a kind of handle needs: a strong one is a kind of root too. */
 static const struct {
     const char *text;
-    bool strong;
+    enum { WEAK, STRONG, PINNED } strength; /* PINNED is strong */
 } kinds[CLR_HANDLE_KINDS] = {
-    [CLR_HANDLE_WEAK_SHORT] = {"weak_short", false},
-    [CLR_HANDLE_WEAK_LONG] = {"weak_long", false},
-    [CLR_HANDLE_STRONG] = {"strong", true},
-    [CLR_HANDLE_PINNED] = {"pinned", true},
-    [CLR_HANDLE_VARIABLE] = {"variable", false},
-    [CLR_HANDLE_REF_COUNTED] = {"ref_counted", true},
-    [CLR_HANDLE_DEPENDENT] = {"dependent", false},
-    [CLR_HANDLE_ASYNC_PINNED] = {"async_pinned", true},
-    [CLR_HANDLE_SIZED_REF] = {"sized_ref", true},
-    [CLR_HANDLE_WEAK_WINRT] = {"weak_winrt", false},
-    [CLR_HANDLE_WEAK_INTERIOR] = {"weak_interior", false},
-    [CLR_HANDLE_CROSS_REFERENCE] = {"cross_reference", false},
+    [CLR_HANDLE_WEAK_SHORT] = {"weak_short", WEAK},
+    [CLR_HANDLE_WEAK_LONG] = {"weak_long", WEAK},
+    [CLR_HANDLE_STRONG] = {"strong", STRONG},
+    [CLR_HANDLE_PINNED] = {"pinned", PINNED},
+    [CLR_HANDLE_VARIABLE] = {"variable", WEAK},
+    [CLR_HANDLE_REF_COUNTED] = {"ref_counted", STRONG},
+    [CLR_HANDLE_DEPENDENT] = {"dependent", WEAK},
+    [CLR_HANDLE_ASYNC_PINNED] = {"async_pinned", PINNED},
+    [CLR_HANDLE_SIZED_REF] = {"sized_ref", STRONG},
+    [CLR_HANDLE_WEAK_WINRT] = {"weak_winrt", WEAK},
+    [CLR_HANDLE_WEAK_INTERIOR] = {"weak_interior", WEAK},
+    [CLR_HANDLE_CROSS_REFERENCE] = {"cross_reference", WEAK}, /* since .NET 10 */
 };
 
 const char *clr_handle_kind_text(unsigned kind)
@@ -69,9 +71,22 @@ const char *clr_handle_kind_text(unsigned kind)
     return kind < CLR_HANDLE_KINDS ? kinds[kind].text : NULL;
 }
 
+const struct clr_handle *clr_handle_at(const struct clr_handle *list, size_t count,
+                                       uint64_t address)
+{
+    size_t i;
+    CLR_SEARCH(i, 0, count, list[i].address < address);
+    return i < count && list[i].address == address ? &list[i] : NULL;
+}
+
 bool clr_handle_is_strong(unsigned kind)
 {
-    return kind < CLR_HANDLE_KINDS && kinds[kind].strong;
+    return kind < CLR_HANDLE_KINDS && kinds[kind].strength != WEAK;
+}
+
+bool clr_handle_is_pinned(unsigned kind)
+{
+    return kind < CLR_HANDLE_KINDS && kinds[kind].strength == PINNED;
 }
 
 bool clr_handle_holds(const struct clr_handle *handle)

@@ -6,7 +6,7 @@
 
 #include "runtime/gc.h"
 
-/* Numbers are the runtime's. */
+/* Numbers are the runtime's; what each means is a row in handles.c. */
 enum clr_handle_kind {
     CLR_HANDLE_WEAK_SHORT,
     CLR_HANDLE_WEAK_LONG,
@@ -41,9 +41,14 @@ enum clr_status clr_handles_read(const struct clr_runtime *runtime, const struct
                                  struct clr_problems *problems, struct clr_handle **list,
                                  size_t *count, struct clr_error *error);
 
+/* The handle whose slot is at ADDRESS; NULL: none. */
+const struct clr_handle *clr_handle_at(const struct clr_handle *list, size_t count,
+                                       uint64_t address);
+
 /* What a GC follows whatever else is alive: strong, pinned, async pinned, sized ref, and ref
  * counted ones. */
 bool clr_handle_is_strong(unsigned kind);
+bool clr_handle_is_pinned(unsigned kind); /* and its object does not move */
 /* The same of one handle: a ref counted one whose count is known to be 0 holds nothing. */
 bool clr_handle_holds(const struct clr_handle *handle);
 

@@ -99,13 +99,11 @@ const struct clr_binding clr_metadata_bindings[] = {
 
 struct clr_module_cache {
     CLR_ARRAY(struct clr_module_record *) modules; /* those of the list, then others found later */
-    struct clr_arena texts;                        /* of the modules */
-    struct clr_map by_address;                     /* place in modules + 1 */
-    struct clr_error listing; /* why the list could not be read; code is CLR_OK if it could */
-    /* What clr_modules gave out. It must stay valid when another module is found, so an outgrown
-     * one is kept; there are at most as many as there are modules. */
-    CLR_ARRAY(const struct clr_module **) shown;
-    size_t shown_modules;
+    const struct clr_module **listed;              /* those of the list */
+    size_t listed_count;
+    struct clr_arena texts;    /* of the modules */
+    struct clr_map by_address; /* place in modules + 1 */
+    struct clr_error listing;  /* why the list could not be read; code is CLR_OK if it could */
     struct clr_load_context *contexts;
     size_t context_count;
 };
@@ -116,10 +114,8 @@ void clr_module_cache_destroy(struct clr_module_cache *cache)
         return;
     for (size_t i = 0; i < cache->modules.count; i++)
         clr_module_destroy(cache->modules.items[i]);
-    for (size_t i = 0; i < cache->shown.count; i++)
-        clr_free(cache->shown.items[i]);
     CLR_ARRAY_FREE(&cache->modules);
-    CLR_ARRAY_FREE(&cache->shown);
+    clr_free(cache->listed);
     clr_arena_deinit(&cache->texts);
     clr_free(cache->contexts);
     clr_map_deinit(&cache->by_address);
@@ -253,6 +249,17 @@ static enum clr_status read_list(struct clr_runtime *runtime, struct clr_module_
     return status;
 }
 
+/* Modules that are found later are not of the list: what it gives does not hang on what was read. */
+static enum clr_status keep_list(struct clr_module_cache *cache, struct clr_error *error)
+{
+    if (!(cache->listed = clr_alloc(cache->modules.count + 1, sizeof *cache->listed)))
+        return clr_no_memory(error);
+    cache->listed_count = cache->modules.count;
+    for (size_t i = 0; i < cache->listed_count; i++)
+        cache->listed[i] = &cache->modules.items[i]->shown;
+    return CLR_OK;
+}
+
 /* Makes the cache, with the modules of the list in it. */
 static enum clr_status need_cache(struct clr_runtime *runtime, struct clr_error *error)
 {
@@ -270,6 +277,8 @@ static enum clr_status need_cache(struct clr_runtime *runtime, struct clr_error 
                  "modules cannot be given: the runtime does not describe its list of assemblies");
         status = CLR_OK;
     }
+    if (status == CLR_OK)
+        status = keep_list(cache, error);
     if (status != CLR_OK) {
         clr_module_cache_destroy(cache);
         return status;
@@ -286,18 +295,8 @@ enum clr_status clr_modules(struct clr_runtime *runtime, const struct clr_module
     if (cache->listing.code != CLR_OK)
         return clr_fail(error, cache->listing.code, cache->listing.address, "%s",
                         cache->listing.text);
-    if (cache->shown.count == 0 || cache->shown_modules != cache->modules.count) {
-        const struct clr_module **shown = clr_alloc(cache->modules.count, sizeof *shown);
-        if (!shown || !CLR_ARRAY_ADD(&cache->shown, shown)) {
-            clr_free(shown);
-            return clr_no_memory(error);
-        }
-        for (size_t i = 0; i < cache->modules.count; i++)
-            shown[i] = &cache->modules.items[i]->shown;
-        cache->shown_modules = cache->modules.count;
-    }
-    *modules = cache->shown.items[cache->shown.count - 1];
-    *count = cache->shown_modules;
+    *modules = cache->listed;
+    *count = cache->listed_count;
     return CLR_OK;
 }
 

@@ -26,11 +26,11 @@ struct clr_module {
     bool has_pe;
 };
 
-/* All modules of the application domain, in the order of the assembly list; then those that were
- * found only through clr_module_get. */
+/* All modules of the application domain, in the order of the assembly list. */
 enum clr_status clr_modules(struct clr_runtime *runtime, const struct clr_module *const **modules,
                             size_t *count, struct clr_error *error);
-/* One by its address, read on first use; NULL if it is none. Lives with the runtime. */
+/* One by its address, read on first use, also one that the list lacks (it is being loaded, or let go of);
+ * NULL if it is none. Lives with the runtime. */
 const struct clr_module *clr_module_get(struct clr_runtime *runtime, uint64_t address);
 
 /* Calls EACH for every MethodTable in the module's TypeDef map and its table of instantiations.

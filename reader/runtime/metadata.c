@@ -50,7 +50,7 @@ enum {
     CODED = 0x80, /* | enum coded */
 };
 #define T(table) (ROW | CLR_##table)
-#define X(kind) (CODED | kind)
+#define X(kind) (CODED | (kind))
 
 enum coded {
     TYPE_DEF_OR_REF,

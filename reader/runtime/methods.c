@@ -202,23 +202,6 @@ bool clr_method_read(const struct clr_runtime *runtime, uint64_t address, struct
     return read_in_chunk(runtime, address, chunk, method);
 }
 
-bool clr_method_proved(const struct clr_runtime *runtime, uint64_t address,
-                       struct clr_method *method)
-{
-    struct clr_method other;
-    uint8_t count;
-    if (!clr_method_read(runtime, address, method) ||
-        !clr_field_u8(runtime, method->chunk, runtime->methods.chunk_count, &count))
-        return false;
-    uint64_t at = method->chunk + runtime->methods.chunk_bytes;
-    for (unsigned i = 0; i <= count && at < address; i++) {
-        if (!read_in_chunk(runtime, at, method->chunk, &other) || other.size == 0)
-            return false;
-        at += other.size;
-    }
-    return at == address;
-}
-
 bool clr_method_slot_offset(const struct clr_runtime *runtime, const struct clr_method *method,
                             uint64_t *offset)
 {

@@ -37,10 +37,6 @@ struct clr_method {
 bool clr_method_read(const struct clr_runtime *runtime, uint64_t address,
                      struct clr_method *method);
 
-/* The same, and it stands where one begins: the methods of its chunk lead to it. */
-bool clr_method_proved(const struct clr_runtime *runtime, uint64_t address,
-                       struct clr_method *method);
-
 /* Where in the MethodDesc its own slot (has_own_slot) stands; false if not described. */
 bool clr_method_slot_offset(const struct clr_runtime *runtime, const struct clr_method *method,
                             uint64_t *offset);

@@ -101,8 +101,9 @@ struct clr_types_layout {
     /* FieldDesc, read by fields.c; and the marks that stand in for an offset */
     uint64_t field_size, field_enclosing, field_dword1, field_dword2, field_big_rva,
         field_dynamic_rva, field_new_enc;
-    uint64_t collectible_flag; /* literal of a supplement, .NET 8; else absent */
-    uint64_t rid_shift;        /* literal of a supplement: MTFlags2 >> this is the row id */
+    uint64_t collectible_flag;     /* literal of a supplement, .NET 8; else absent */
+    uint64_t module_override_flag; /* the same: of MTFlags2, see find_module in types.c */
+    uint64_t rid_shift;            /* literal of a supplement: MTFlags2 >> this is the row id */
     /* variables: the well-known types */
     uint64_t free_type, object_type, string_type, object_array_type, exception_type, canon_type,
         continuation_type, continuation_class, delegate_type;

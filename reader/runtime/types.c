@@ -12,7 +12,8 @@
  *   bytes of an object, u32       MethodTable.BaseSize                        9
  *   flags and row id, u32         MethodTable.MTFlags2: >> 8, in .NET 8 >> 16 9
  *   number of interfaces, u16     MethodTable.NumInterfaces                   9
- *   base type, module             MethodTable.ParentMethodTable, .Module      9
+ *   base type, module             MethodTable.ParentMethodTable, .Module      9; before, the
+ *                                 module is that of the loader: see find_module
  *   EEClass or canonical          MethodTable.EEClassOrCanonMT                9
  *   dictionaries; for arrays the  MethodTable.PerInstInfo                     9
  *     element's TypeHandle
@@ -54,7 +55,6 @@ enum {
     RID_OVERFLOW = 0xffff, /* .NET 8: the row id did not fit */
     TYPEDEF_TOKEN = 0x02000000,
     RANK_MAX = 32,          /* of .NET arrays */
-    ARGUMENTS_MAX = 256,    /* of arguments, and of theirs, that are looked at */
     BYTES_PER_DIMENSION = 8 /* of an array's header: i32 length and i32 lower bound */
 };
 
@@ -102,6 +102,7 @@ const struct clr_binding clr_types_bindings[] = {
     {AT(array_rank), CLR_FIELD, 1, true, "ArrayClass", "Rank"},
     {AT(array_base_size), CLR_LITERAL, 4, true, NULL, "ArrayBaseSize"},
     {AT(collectible_flag), CLR_LITERAL, 4, true, NULL, "MethodTableCollectibleFlag"},
+    {AT(module_override_flag), CLR_LITERAL, 4, true, NULL, "MethodTableModuleOverrideFlag"},
     {AT(rid_shift), CLR_LITERAL, 1, true, NULL, "MethodTableRidShift"},
     {AT(field_size), CLR_SIZE, 0, true, "FieldDesc", NULL},
     {AT(field_enclosing), CLR_FIELD, 0, true, "FieldDesc", "MTOfEnclosingClass"},
@@ -235,6 +236,41 @@ static bool is_collectible(const struct clr_runtime *runtime, uint32_t flags)
     return (flags & (clr_has(flag) ? (uint32_t)flag : (uint32_t)CLR_MT_COLLECTIBLE)) != 0;
 }
 
+/* .NET 8: the module word names the loader module, the one whose unloading takes the type away: of
+ * List<Plugin.Main> the plugin's. The type's own module is that of its canonical type (arrays have
+ * none but themselves), whose word is right unless a flag says that another word overrides it. That
+ * is one of the optional words: two lie in the MethodTable, the others behind the pieces of its
+ * table of virtual methods; each is there if its bit is set, in the order of the bits. */
+static bool find_module(const struct clr_runtime *runtime, struct clr_type *type)
+{
+    enum { FIXED_WORDS = 2, SECOND = 2 };
+    const struct clr_types_layout *t = &runtime->types;
+    const struct clr_process *process = runtime->process;
+    const uint64_t flag = t->module_override_flag;
+    bool is_array = (type->flags & CLR_MT_IS_ARRAY_MASK) == CLR_MT_IS_ARRAY;
+    uint64_t from = is_array ? type->address : type->canonical;
+    uint32_t flags2;
+    uint16_t virtuals;
+    if (type->module == 0 ||
+        !(type->flags & ((uint32_t)CLR_MT_HAS_COMPONENT_SIZE | CLR_MT_GENERICS)))
+        return true;
+    if (!clr_read_u32(process, from + t->mt_flags2, &flags2))
+        return false;
+    if (!(flags2 & flag))
+        return clr_read_word(process, from + t->mt_module, &type->module);
+    uint32_t before = flags2 & ((uint32_t)flag - 1);
+    uint64_t place = (uint64_t)__builtin_popcount(before);
+    if (before == SECOND)
+        place = 0; /* the first word is taken where only the second would be */
+    if (place < FIXED_WORDS)
+        return clr_read_word(process, from + t->mt_per_inst + place * runtime->word, &type->module);
+    if (!clr_has(t->mt_size) || !clr_field_u16(runtime, from, t->mt_virtuals, &virtuals))
+        return false;
+    place -= FIXED_WORDS;
+    place += (virtuals + CLR_VIRTUALS_OF_CHUNK - 1u) / CLR_VIRTUALS_OF_CHUNK;
+    return clr_read_word(process, from + t->mt_size + place * runtime->word, &type->module);
+}
+
 bool clr_type_read(const struct clr_runtime *runtime, uint64_t address, struct clr_type *type)
 {
     const struct clr_types_layout *t = &runtime->types;
@@ -253,6 +289,9 @@ bool clr_type_read(const struct clr_runtime *runtime, uint64_t address, struct c
         !clr_read_u16(process, address + t->mt_interfaces, &type->interfaces) ||
         !clr_read_u32(process, type->type_class + t->class_attr, &type->attributes) ||
         !clr_read_u8(process, type->type_class + t->class_norm_type, &type->norm_type))
+        return false;
+    type->loader_module = type->module;
+    if (clr_has(t->module_override_flag) && !find_module(runtime, type))
         return false;
     clr_field_word(runtime, address, t->mt_auxiliary, &type->auxiliary);
     if ((type->flags & CLR_MT_IS_ARRAY_MASK) == CLR_MT_IS_ARRAY) {
@@ -320,37 +359,15 @@ static uint64_t module_allocator(const struct clr_runtime *runtime, uint64_t mod
                                                                                          : 0;
 }
 
-/* Where the runtime keeps no loader module (.NET 8): the allocator of the type's own module, unless
- * that is the one that all others share; then that of a collectible argument. */
-static uint64_t find_allocator(const struct clr_runtime *runtime, const struct clr_type *type,
-                               unsigned *left)
-{
-    struct clr_type other;
-    uint64_t handle, found = module_allocator(runtime, type->module), shared = 0;
-    if (clr_type_read(runtime, runtime->object_type, &other))
-        shared = module_allocator(runtime, other.module);
-    if (found != shared)
-        return found;
-    for (uint32_t i = 0; *left > 0 && clr_type_argument(runtime, type, i, &handle); i++) {
-        --*left;
-        if (clr_type_read(runtime, handle, &other) && other.is_collectible &&
-            (found = find_allocator(runtime, &other, left)) != 0)
-            return found;
-    }
-    return 0;
-}
-
 uint64_t clr_type_allocator(const struct clr_runtime *runtime, const struct clr_type *type)
 {
-    uint64_t module;
-    unsigned left = ARGUMENTS_MAX;
+    uint64_t module = type->loader_module;
     if (!type->is_collectible)
         return 0;
     /* The loader module of an instantiation is the one whose unloading takes the type away. */
-    if (type->auxiliary != 0 &&
-        clr_field_word(runtime, type->auxiliary, runtime->types.aux_loader_module, &module))
-        return module_allocator(runtime, module);
-    return find_allocator(runtime, type, &left);
+    if (type->auxiliary != 0)
+        clr_field_word(runtime, type->auxiliary, runtime->types.aux_loader_module, &module);
+    return module_allocator(runtime, module);
 }
 
 bool clr_class_counts(const struct clr_runtime *runtime, uint64_t type_class,

@@ -19,6 +19,8 @@ enum clr_type_kind {
 };
 const char *clr_type_kind_text(enum clr_type_kind kind); /* as in schema.md */
 
+enum { CLR_VIRTUALS_OF_CHUNK = 8 }; /* methods in each piece of a type's table of virtual ones */
+
 /* Bits of MTFlags that others need. */
 enum {
     CLR_MT_HAS_COMPONENT_SIZE = (int)0x80000000,
@@ -36,6 +38,8 @@ struct clr_type {
     uint32_t flags, flags2;
     uint32_t base_size, component_size;                                  /* bytes */
     uint64_t parent, module, type_class, canonical, auxiliary, per_inst; /* 0 if none */
+    uint64_t loader_module; /* as the MethodTable has it: the module, or before .NET 9 the one whose
+                               unloading takes the type away; see clr_type_allocator */
     uint32_t
         token; /* 0x02…… TypeDef, 0 if it has none (arrays, continuations), or if it is not known
                        (.NET 8: the row ids from 65535 on) */

@@ -126,7 +126,6 @@ static bool find_node(const struct versions *v, uint64_t start, uint8_t *tier, b
 /* The word in the method's slot; 0 if it is not known where that is. */
 static uint64_t slot_word(const struct clr_runtime *runtime, const struct clr_method *method)
 {
-    enum { SLOTS_OF_CHUNK = 8 }; /* virtual methods in each piece of a type's table */
     uint64_t offset, chunk, entry;
     uint16_t virtuals;
     if (method->has_own_slot) {
@@ -139,10 +138,11 @@ static uint64_t slot_word(const struct clr_runtime *runtime, const struct clr_me
         method->slot >= virtuals || !clr_has(runtime->types.mt_size) ||
         !clr_read_word(runtime->process,
                        method->type + runtime->types.mt_size +
-                           (uint64_t)(method->slot / SLOTS_OF_CHUNK) * runtime->word,
+                           (uint64_t)(method->slot / CLR_VIRTUALS_OF_CHUNK) * runtime->word,
                        &chunk) ||
         !clr_read_word(runtime->process,
-                       chunk + (uint64_t)(method->slot % SLOTS_OF_CHUNK) * runtime->word, &entry))
+                       chunk + (uint64_t)(method->slot % CLR_VIRTUALS_OF_CHUNK) * runtime->word,
+                       &entry))
         return 0;
     return entry;
 }

@@ -14,7 +14,7 @@
 
 #include "base/alloc.h"
 #include "dump/dump.h"
-#include "dump/paths.h"
+#include "graph/paths.h"
 #include "inspect/pathtree.h"
 
 struct moment {
@@ -110,7 +110,7 @@ static void bench_paths(const struct clr_dump *dump)
         struct clr_object_path path;
         uint32_t number =
             (uint32_t)((uint64_t)next_random(&state) * clr_heap_count(dump->heap) >> 32);
-        if (clr_path_shortest(dump, number, &path, NULL) != CLR_OK)
+        if (clr_path_shortest(dump->refs, &dump->reach, number, &path, NULL) != CLR_OK)
             continue;
         hops += path.count;
         longest = path.count > longest ? path.count : longest;

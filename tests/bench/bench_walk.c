@@ -12,6 +12,7 @@
 #include <time.h>
 
 #include "base/alloc.h"
+#include "base/threads.h"
 #include "dump/dump.h"
 
 static double milliseconds(void)
@@ -102,7 +103,8 @@ static int round_of(const char *path, unsigned threads)
     }
     posted = milliseconds();
     printf("%u objects, %llu bytes, %u threads\n", clr_heap_count(dump->heap),
-           (unsigned long long)clr_heap_bytes(dump->heap), clr_dump_threads(dump));
+           (unsigned long long)clr_heap_bytes(dump->heap),
+           clr_threads(dump->options.threads, NULL));
     printf("  open %.1f ms, walk with index %.1f ms, postings %.1f ms\n", opened - start,
            walked - opened, posted - walked);
     printf("  memory: opened %ld kB, with index %ld kB\n", before, with_index);

@@ -401,6 +401,7 @@ static void add_literals(struct fake *fake)
     if (fake->release == 8) {
         fake_add_global(fake, "MethodTableRidShift", FAKE_LITERAL, 16);
         fake_add_global(fake, "MethodTableCollectibleFlag", FAKE_LITERAL, 0x10000000);
+        fake_add_global(fake, "MethodTableModuleOverrideFlag", FAKE_LITERAL, 0x10);
     }
 }
 

@@ -203,14 +203,14 @@ uint64_t fake_instantiation(struct fake *fake, uint64_t module, uint64_t handle)
 
 /* --- Types ------------------------------------------------------------------------------------ */
 
-/* Room for a MethodTable with its GCDesc below; the MethodTable's address. */
+/* Room for a MethodTable with its GCDesc below, and two pieces and an optional word behind; the MethodTable's address. */
 static uint64_t place_table(struct fake *fake, const struct fake_type *type)
 {
     const uint64_t word = fake->word;
     int64_t n = (int64_t)type->series_count;
     uint64_t below = type->raw_desc ? type->raw_count : n ? 1 + 2 * (uint64_t)n : 0;
     uint64_t lead = (below * word + 15) / 16 * 16;
-    uint64_t address = fake_memory(fake, lead + fake_size(fake, "MethodTable")) + lead;
+    uint64_t address = fake_memory(fake, lead + fake_size(fake, "MethodTable") + 3 * word) + lead;
     uint64_t size = type->base_size ? type->base_size : 3 * word;
     for (size_t i = 0; i < type->raw_count; i++)
         fake_put_word(fake, address - word * (i + 1), (uint64_t)type->raw_desc[i]);
@@ -300,6 +300,14 @@ uint64_t fake_type(struct fake *fake, const struct fake_type *type)
     fake_set(fake, address, "MethodTable", "MTFlags2",
              fake->release == 8 ? type->rid << 16 : type->rid << 8);
     fake_set(fake, address, "MethodTable", "Module", module);
+    if (fake->release == 8 && type->loader_module) {
+        enum { HAS_FIXED_WORDS = 3, OVERRIDES_MODULE = 0x10, TWO_PIECES = 9 };
+        fake_set(fake, address, "MethodTable", "MTFlags2",
+                 type->rid << 16 | OVERRIDES_MODULE | HAS_FIXED_WORDS);
+        fake_set(fake, address, "MethodTable", "Module", type->loader_module);
+        fake_set(fake, address, "MethodTable", "NumVirtuals", TWO_PIECES);
+        fake_put_word(fake, address + fake_size(fake, "MethodTable") + 2 * word, module);
+    }
     fake_set(fake, address, "MethodTable", "ParentMethodTable",
              type->parent == FAKE_NONE ? 0
              : type->parent            ? type->parent

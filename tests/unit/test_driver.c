@@ -309,7 +309,7 @@ static const struct clr_table keyless_table = {
     .contract = -1,
 };
 
-static int read_count, find_count;
+static int read_count, asked_count;
 
 static const void *list_keys(const struct clr_dump *dump, size_t *count)
 {
@@ -321,28 +321,33 @@ static const void *list_keys(const struct clr_dump *dump, size_t *count)
     return keys;
 }
 
-static enum clr_status find_thing(struct clr_cursor *cursor, uint64_t key, void *row, bool *found,
-                                  struct clr_error *error)
+static enum clr_status lists_thing(struct clr_dump *dump, struct clr_job *job, uint64_t key,
+                                   bool *listed, struct clr_error *error)
 {
-    (void)cursor;
+    (void)dump;
+    (void)job;
     (void)error;
-    ck_assert_int_eq(((struct thing *)row)->id, 0);
-    find_count++;
-    for (size_t i = 0; i < THINGS && !*found; i++)
-        if (things[i].id == (int64_t)key && things[i].id % 5 != 1) {
-            memcpy(row, &things[i], sizeof things[i]);
-            *found = true;
-        }
+    asked_count++;
+    *listed = false;
+    for (size_t i = 0; i < THINGS; i++)
+        *listed |= things[i].id == (int64_t)key;
     return CLR_OK;
 }
 
 static enum clr_status read_thing(struct clr_cursor *cursor, uint64_t key, void *row, bool *found,
                                   struct clr_error *error)
 {
+    (void)cursor;
+    (void)error;
+    ck_assert_int_eq(((struct thing *)row)->id, 0);
     read_count++;
-    find_count--;
     *found = false;
-    return find_thing(cursor, key, row, found, error);
+    for (size_t i = 0; i < THINGS && !*found; i++)
+        if (things[i].id == (int64_t)key && things[i].id % 5 != 1) {
+            memcpy(row, &things[i], sizeof things[i]);
+            *found = true;
+        }
+    return CLR_OK;
 }
 
 static const struct clr_table read_table = {
@@ -352,7 +357,7 @@ static const struct clr_table read_table = {
     .list = {.get = list_keys,
              .read_size = sizeof(struct thing),
              .read = read_thing,
-             .find = find_thing,
+             .lists = lists_thing,
              .reading = "reading things",
              .rows = THINGS},
     .global = true,
@@ -721,6 +726,21 @@ START_TEST(declarations_become_tables)
 }
 END_TEST
 
+START_TEST(declarations_are_checked)
+{
+    static const struct clr_column columns[] = {
+        CLR_COLUMN("id", CLR_NUMBER(thing, id), "Key.", .flags = CLR_KEY),
+        CLR_COLUMN("any", CLR_BY_TABLE(CLR_ANY), "Cannot be indexed.", .found = 3),
+        CLR_END,
+    };
+    struct clr_table table = rows_table;
+    struct clr_session *session = clr_session_create(db);
+    table.columns = columns;
+    ck_assert_int_eq(clr_register_table(db, session, &table), SQLITE_MISUSE);
+    clr_session_release(session);
+}
+END_TEST
+
 /* A list that grows, as rows are read or between two queries: a cursor goes on along the rows that there
  * were, and the next query finds them all by every path. */
 START_TEST(lists_may_grow)
@@ -761,15 +781,17 @@ END_TEST
 /* An index of a list that is read is made once; by the key one row is read, and no list. */
 START_TEST(rows_are_read_on_demand)
 {
-    read_count = find_count = 0;
+    read_count = asked_count = 0;
     check_text("SELECT team, label FROM read_rows WHERE id = 5", "2| 'abc'\n");
+    check_text("SELECT count(*) FROM read_rows WHERE id = 3896", "0\n"); /* listed, and left out */
+    ck_assert_int_eq(read_count, 2);
+    ck_assert_int_eq(asked_count, 2);
     check_text("SELECT count(*) FROM read_rows WHERE id = 6", "0\n");
-    ck_assert_int_eq(read_count, 0);
-    ck_assert_int_eq(find_count, 2);
+    ck_assert_int_eq(read_count, 2);
     check_text("SELECT count(*) FROM read_rows WHERE label = 'abc'", "17\n");
-    ck_assert_int_eq(read_count, THINGS + 17);
+    ck_assert_int_eq(read_count, 2 + THINGS + 17);
     check_text("SELECT count(*) FROM read_rows WHERE label = 'abc'", "17\n");
-    ck_assert_int_eq(read_count, THINGS + 34);
+    ck_assert_int_eq(read_count, 2 + THINGS + 34);
     read_count = 0;
     check_text("SELECT count(*) FROM read_rows WHERE id BETWEEN 3000 AND 3047", "2\n");
     ck_assert_int_eq(read_count, 3);
@@ -988,6 +1010,7 @@ int main(void)
     TCase *test = tcase_create("driver");
     tcase_add_checked_fixture(test, setup, teardown);
     tcase_set_timeout(test, 120);
+    tcase_add_test(test, declarations_are_checked);
     tcase_add_test(test, answers_are_those_of_an_ordinary_table);
     tcase_add_test(test, plans_use_the_paths);
     tcase_add_test(test, declarations_become_tables);

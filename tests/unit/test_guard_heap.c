@@ -68,16 +68,61 @@ START_TEST(contexts_that_overlap)
 }
 END_TEST
 
+/* An object of a fixed size that would end behind its segment is none. */
+START_TEST(the_last_object_must_fit)
+{
+    struct fake *f = fake_create(NULL);
+    uint64_t node = fake_class(f, 0, 3, 0); /* 40 bytes */
+    unsigned old = fake_segment(f, 0, 2);
+    for (int i = 0; i < 10; i++)
+        fake_object(f, old, node, 0);
+    fake_set(f, fake_segment_address(f, old), "HeapSegment", "Allocated",
+             fake_segment_end(f, old) - 8);
+    attach(f);
+    ask_is(db, "SELECT object_count, unwalked_bytes, complete FROM dump_info", "9|32|0\n");
+    end(f);
+}
+END_TEST
+
+/* An ephemeral segment holds several generations: the view counts its objects one by one. */
+START_TEST(views_of_an_ephemeral_segment)
+{
+    enum { PINNED = 3, ASYNC_PINNED = 7 };
+    static const struct fake_options segments = {.segments = true};
+    struct fake *f = fake_create(&segments);
+    uint64_t node = fake_class(f, 0, 3, 0), held[3]; /* 40 bytes */
+    unsigned young = fake_segment(f, 0, 0);
+    for (int i = 0; i < 3; i++) {
+        fake_free(f, young, 64);
+        held[i] = fake_object(f, young, node, 0);
+    }
+    fake_handle(f, 0, PINNED, held[0], 0);
+    fake_handle(f, 0, ASYNC_PINNED, held[1], 0);
+    attach(f);
+    ask_is(db,
+           "SELECT name, object_count, object_bytes, free_bytes FROM size_by_generation WHERE "
+           "object_count > 0",
+           " 'gen0'|3|120|192\n");
+    ask_is(db,
+           "SELECT group_concat(next_is_pinned, ' '), min(next_object IS NOT NULL) FROM (SELECT * "
+           "FROM fragmentation ORDER BY address)",
+           " '1 1 0'|1\n");
+    ask_is(db, "SELECT group_concat(kind, ' ') FROM (SELECT * FROM pinned ORDER BY object)",
+           " 'pinned async_pinned'\n");
+    end(f);
+}
+END_TEST
+
 /* An object of which another is a part, bit for bit: what stands before the inner one is no header,
- * since the half before the sync block value is not zero. */
-START_TEST(a_header_is_padded_with_zeros)
+ * since the half before the sync block value is not zero, or a bit of the value is set that never is. */
+START_TEST(words_that_are_no_header)
 {
     struct fake *f = fake_create(NULL);
     uint64_t holder = fake_class(f, 0, 5, 0), inner = fake_class(f, 0, 2, 0), lost = 0;
     unsigned old = fake_segment(f, 0, 2);
     for (int i = 0; i < 20; i++) {
-        uint64_t at = fake_object(f, old, holder, 0);
-        fake_put_u32(f, at + 16, 5); /* of the word before the inner type */
+        uint64_t at = fake_object(f, old, holder, 0); /* 56 bytes, of which the last 32 are inner */
+        fake_put_word(f, at + 16, _i == 0 ? 5 : 0x8000000000000000);
         fake_put_word(f, at + 24, inner);
         lost = i == 7 ? at : lost;
     }
@@ -87,6 +132,52 @@ START_TEST(a_header_is_padded_with_zeros)
            "SELECT object_count, unwalked_bytes, (SELECT count(*) FROM objects WHERE size <> 56) "
            "FROM dump_info",
            "19|56|0\n");
+    end(f);
+}
+END_TEST
+
+/* A false object in the tail of a lost one that ends where a true one does: the true ones that it
+ * would cover are more. */
+START_TEST(of_two_chains_the_one_with_more_objects)
+{
+    struct fake *f = fake_create(NULL);
+    uint64_t holder = fake_class(f, 0, 3, 0), lost = 0;
+    uint64_t longer = fake_class(f, 0, 10, 0); /* 96 bytes: 16 of a holder, and two of 40 */
+    unsigned old = fake_segment(f, 0, 2);
+    for (int i = 0; i < 20; i++) {
+        uint64_t at = fake_object(f, old, holder, 0);
+        fake_put_word(f, at + 24, longer);
+        lost = i == 7 ? at : lost;
+    }
+    fake_put_word(f, lost, 0);
+    attach(f);
+    ask_is(db,
+           "SELECT object_count, unwalked_bytes, (SELECT count(*) FROM objects WHERE size <> 40) "
+           "FROM dump_info",
+           "19|40|0\n");
+    end(f);
+}
+END_TEST
+
+/* What lies in a free block is dead, however well it is chained. */
+START_TEST(dead_objects_in_a_free_block)
+{
+    struct fake *f = fake_create(NULL);
+    uint64_t node = fake_class(f, 0, 3, 0); /* 40 bytes */
+    unsigned old = fake_segment(f, 0, 2);
+    for (int i = 0; i < 10; i++)
+        fake_object(f, old, node, 0);
+    uint64_t lost = fake_object(f, old, node, 0), block = fake_free(f, old, 24 + 5 * 40);
+    for (uint64_t i = 0; i < 5; i++)
+        fake_put_word(f, block + 24 + i * 40, node);
+    for (int i = 0; i < 10; i++)
+        fake_object(f, old, node, 0);
+    fake_put_word(f, lost, 0);
+    attach(f);
+    ask_is(db,
+           "SELECT object_count, unwalked_bytes, (SELECT sum(size) FROM objects WHERE is_free) "
+           "FROM dump_info",
+           "20|40|224\n");
     end(f);
 }
 END_TEST
@@ -365,7 +456,11 @@ int main(void)
     tcase_add_checked_fixture(test, setup, teardown);
     tcase_set_timeout(test, 250);
     tcase_add_test(test, contexts_that_overlap);
-    tcase_add_test(test, a_header_is_padded_with_zeros);
+    tcase_add_test(test, the_last_object_must_fit);
+    tcase_add_test(test, views_of_an_ephemeral_segment);
+    tcase_add_loop_test(test, words_that_are_no_header, 0, 2);
+    tcase_add_test(test, of_two_chains_the_one_with_more_objects);
+    tcase_add_test(test, dead_objects_in_a_free_block);
     tcase_add_loop_test(test, a_core_with_less_than_half_of_its_heap, 0, 2);
     tcase_add_loop_test(test, sizes_of_all_parts_count, 0, 2);
     tcase_add_test(test, every_table_is_the_same_with_many_threads);

@@ -295,6 +295,7 @@ START_TEST(mapped_files_that_overlap)
     core_add_file(core, 0x101000, 0x102000, 0, "/inside");
     core_add_file(core, 0x102000, 0x106000, 0, "/b");
     core_add_file(core, 0x106000, 0x107000, 0, "/c");
+    core_add_file(core, 0x106000, 0x107000, 0, "/d"); /* no repetition: another file */
     core_add_memory(core, 0x103000, NULL, 0x1000, 0x1000, 4);
     int file = core_open(core, path);
     core_destroy(core);
@@ -311,6 +312,8 @@ START_TEST(mapped_files_that_overlap)
                   {0x103000, 0x1000, NULL}, /* saved; either of two files */
                   {0x104000, 0x2000, "/b"},
                   {0x106000, 0x1000, "/c"}};
+    const struct clr_image *images;
+    ck_assert_uint_eq(clr_process_images(process, &images), 5);
     ck_assert_uint_eq(clr_process_regions(process, &regions), 4);
     for (size_t i = 0; i < 4; i++) {
         ck_assert_uint_eq(regions[i].start, wanted[i].start);

@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "dump/paths.h"
-#include "dump/typestats.h"
+#include "graph/paths.h"
+#include "graph/typestats.h"
 #include "heap_graph.h"
 #include "inspect/pathtree.h"
 
@@ -20,7 +20,9 @@ static struct clr_object_path shortest(uint64_t object)
 {
     struct clr_object_path path;
     struct clr_error error = {0};
-    ck_assert_int_eq(clr_path_shortest(g.dump, graph_number(&g, object), &path, &error), CLR_OK);
+    ck_assert_int_eq(
+        clr_path_shortest(g.dump->refs, &g.dump->reach, graph_number(&g, object), &path, &error),
+        CLR_OK);
     return path;
 }
 
@@ -47,7 +49,8 @@ static size_t count_paths(uint64_t object, size_t lengths[], size_t most)
     struct clr_error error = {0};
     size_t found = 0, last = 0;
     bool more;
-    ck_assert_int_eq(clr_path_search_start(g.dump, graph_number(&g, object), &search, &error),
+    ck_assert_int_eq(clr_path_search_start(g.dump->links, &g.dump->reach, g.dump->roots,
+                                           graph_number(&g, object), &search, &error),
                      CLR_OK);
     for (;; found++) {
         struct clr_object_path path;
@@ -169,7 +172,8 @@ START_TEST(random_graphs)
         reached++;
         check_path(&path, objects[i]);
         ck_assert_uint_eq(path.count, distance + 1);
-        ck_assert_int_eq(clr_path_search_start(g.dump, graph_number(&g, objects[i]), &search, NULL),
+        ck_assert_int_eq(clr_path_search_start(g.dump->links, &g.dump->reach, g.dump->roots,
+                                               graph_number(&g, objects[i]), &search, NULL),
                          CLR_OK);
         ck_assert_int_eq(clr_path_search_next(search, NULL, &first, &more, NULL), CLR_OK);
         ck_assert(more);
@@ -209,7 +213,8 @@ START_TEST(a_search_that_is_interrupted)
     graph_link(&g, holder, 0, target);
     graph_root(&g, holder);
     graph_open(&g, PATHS, 1);
-    ck_assert_int_eq(clr_path_search_start(g.dump, graph_number(&g, target), &search, &error),
+    ck_assert_int_eq(clr_path_search_start(g.dump->links, &g.dump->reach, g.dump->roots,
+                                           graph_number(&g, target), &search, &error),
                      CLR_OK);
     ck_assert_int_eq(clr_path_search_next(search, &job, &path, &more, &error), CLR_CANCELLED);
     ck_assert(!more);
@@ -239,7 +244,7 @@ static void check_sums(const struct clr_path_tree *tree)
     struct clr_alive *alive;
     size_t shape_count = clr_heap_shapes(g.dump->heap, &shapes);
     uint64_t count = 0, size = 0, top = 0, reached_count = 0, reached_size = 0;
-    ck_assert_int_eq(clr_alive_by_shape(g.dump, NULL, &alive, NULL), CLR_OK);
+    ck_assert_int_eq(clr_alive_by_shape(g.dump->heap, &g.dump->reach, NULL, &alive, NULL), CLR_OK);
     for (size_t i = 0; i < shape_count; i++) {
         reached_count += alive[i].count;
         reached_size += alive[i].size;
@@ -370,7 +375,8 @@ START_TEST(trees_without_memory)
         clr_alloc_fail_at(n);
         enum clr_status status = clr_path_tree_build(g.dump, NULL, &tree, &error);
         if (status == CLR_OK)
-            status = clr_path_search_start(g.dump, number, &search, &error);
+            status = clr_path_search_start(g.dump->links, &g.dump->reach, g.dump->roots, number,
+                                           &search, &error);
         if (status == CLR_OK)
             status = clr_path_search_next(search, NULL, &path, &more, &error);
         clr_alloc_fail_at(0);

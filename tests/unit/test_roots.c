@@ -55,13 +55,13 @@ START_TEST(statics_are_roots_of_their_own)
     ck_assert_uint_eq(find(CLR_ROOT_STATIC, first)->address, graph_element(&g, g.statics, 1));
     ck_assert_uint_eq(count(CLR_ROOT_STATIC), 2);
     /* What no field names: a root by array and number. */
-    const struct clr_root *unnamed = find(CLR_ROOT_STRONG, other);
+    const struct clr_root *unnamed = find(CLR_ROOT_HANDLE + CLR_HANDLE_STRONG, other);
     ck_assert_ptr_nonnull(unnamed);
     char wanted[80];
     snprintf(wanted, sizeof wanted, "System.Object[] 0x%llx[4]", (unsigned long long)g.statics);
     check_name(unnamed, wanted);
     /* The array lives by its handle and dominates nothing but itself. */
-    ck_assert_ptr_nonnull(find(CLR_ROOT_STRONG, g.statics));
+    ck_assert_ptr_nonnull(find(CLR_ROOT_HANDLE + CLR_HANDLE_STRONG, g.statics));
     uint32_t array = graph_number(&g, g.statics);
     ck_assert_uint_eq(g.dump->roots->static_array_count, 1);
     ck_assert_uint_eq(g.dump->roots->static_arrays[0], array);
@@ -167,7 +167,7 @@ START_TEST(statics_that_handles_hold)
     ck_assert(problem->incomplete);
     ck_assert(clr_problems_incomplete(g.dump->problems));
     ck_assert_ptr_nonnull(strstr(problem->message, "handles of kind strong"));
-    ck_assert_ptr_nonnull(find(CLR_ROOT_STRONG, held));
+    ck_assert_ptr_nonnull(find(CLR_ROOT_HANDLE + CLR_HANDLE_STRONG, held));
     graph_close(&g);
 }
 END_TEST
@@ -180,7 +180,7 @@ START_TEST(threads_that_a_runtime_does_not_describe)
     graph_root(&g, held);
     fake_contract(g.f, "Thread", _i ? "c99" : NULL);
     graph_open(&g, CLR_PART_ROOTS, 1);
-    ck_assert_ptr_nonnull(find(CLR_ROOT_STRONG, held));
+    ck_assert_ptr_nonnull(find(CLR_ROOT_HANDLE + CLR_HANDLE_STRONG, held));
     ck_assert_uint_eq(count(CLR_ROOT_EXCEPTION), 0);
     ck_assert_ptr_nonnull(graph_problem(&g, "roots", "what threads hold"));
     ck_assert(clr_problems_incomplete(g.dump->problems));
@@ -192,16 +192,16 @@ END_TEST
 
 START_TEST(handles_that_hold)
 {
-    static const struct {
-        bool holds;
-        enum clr_root_kind kind;
+    static const enum {
+        WEAK,
+        HOLDS,
+        PINS
     } kinds[CLR_HANDLE_KINDS] = {
-        [CLR_HANDLE_STRONG] = {true, CLR_ROOT_STRONG},
-        [CLR_HANDLE_PINNED] = {true, CLR_ROOT_PINNED},
-        [CLR_HANDLE_REF_COUNTED] = {true, CLR_ROOT_REF_COUNTED},
-        [CLR_HANDLE_ASYNC_PINNED] = {true, CLR_ROOT_ASYNC_PINNED},
-        [CLR_HANDLE_SIZED_REF] = {true, CLR_ROOT_SIZED_REF},
+        [CLR_HANDLE_STRONG] = HOLDS,      [CLR_HANDLE_PINNED] = PINS,
+        [CLR_HANDLE_REF_COUNTED] = HOLDS, [CLR_HANDLE_ASYNC_PINNED] = PINS,
+        [CLR_HANDLE_SIZED_REF] = HOLDS,
     };
+    size_t holding = 0;
     uint64_t objects[CLR_HANDLE_KINDS];
     graph_create(&g, NULL);
     for (unsigned kind = 0; kind < CLR_HANDLE_KINDS; kind++) {
@@ -211,14 +211,17 @@ START_TEST(handles_that_hold)
     graph_open(&g, CLR_PART_REACH, 1);
     for (unsigned kind = 0; kind < CLR_HANDLE_KINDS; kind++) {
         uint32_t distance = clr_reach_distance(&g.dump->reach, graph_number(&g, objects[kind]));
-        ck_assert_msg((distance == 0) == kinds[kind].holds, "%s", clr_handle_kind_text(kind));
-        if (kinds[kind].holds) {
-            ck_assert_ptr_nonnull(find(kinds[kind].kind, objects[kind]));
-            ck_assert_int_eq(find(kinds[kind].kind, objects[kind])->is_pinned,
-                             kind == CLR_HANDLE_PINNED || kind == CLR_HANDLE_ASYNC_PINNED);
-        }
+        ck_assert_msg((distance == 0) == (kinds[kind] != WEAK), "%s", clr_handle_kind_text(kind));
+        ck_assert_int_eq(clr_handle_is_strong(kind), kinds[kind] != WEAK);
+        if (kinds[kind] == WEAK)
+            continue;
+        holding++;
+        const struct clr_root *root = find(CLR_ROOT_HANDLE + kind, objects[kind]);
+        ck_assert_ptr_nonnull(root);
+        ck_assert_int_eq(root->is_pinned, kinds[kind] == PINS);
+        ck_assert_str_eq(clr_root_kind_text(root->kind), clr_handle_kind_text(kind));
     }
-    ck_assert_uint_eq(g.dump->roots->count, 5);
+    ck_assert_uint_eq(g.dump->roots->count, holding);
     graph_close(&g);
 }
 END_TEST
@@ -264,7 +267,7 @@ START_TEST(counts_of_ref_counted_handles)
                 handle = &g.dump->handles[k];
         ck_assert_ptr_nonnull(handle);
         ck_assert_int_eq(handle->ref_count, announced ? cases[i].known : -1);
-        ck_assert_int_eq(find(CLR_ROOT_REF_COUNTED, objects[i]) != NULL,
+        ck_assert_int_eq(find(CLR_ROOT_HANDLE + CLR_HANDLE_REF_COUNTED, objects[i]) != NULL,
                          !announced || cases[i].holds);
     }
     graph_close(&g);
@@ -285,7 +288,7 @@ START_TEST(handles_of_every_processor)
     fake_put_u32(g.f, fake_variable(g.f, "NumHeaps"), 2);
     graph_open(&g, CLR_PART_ROOTS, 1);
     ck_assert_uint_eq(g.dump->gc->heap_count, 2);
-    ck_assert_uint_eq(count(CLR_ROOT_STRONG), 40);
+    ck_assert_uint_eq(count(CLR_ROOT_HANDLE + CLR_HANDLE_STRONG), 40);
     unsigned tables = 0;
     for (size_t i = 0; i < g.dump->handle_count; i++)
         tables |= 1u << g.dump->handles[i].heap;

@@ -702,7 +702,7 @@ START_TEST(the_allocator_of_a_collectible_type)
     ck_assert_uint_eq(type.module, f->known.core);
     ck_assert_uint_eq(clr_type_allocator(t.runtime, &type), allocator);
     ck_assert(clr_type_read(t.runtime, knot, &type));
-    ck_assert_uint_eq(clr_type_allocator(t.runtime, &type), f->release == 8 ? 0 : allocator);
+    ck_assert_uint_eq(clr_type_allocator(t.runtime, &type), allocator);
     ck_assert(clr_type_read(t.runtime, f->known.string, &type));
     ck_assert_uint_eq(clr_type_allocator(t.runtime, &type), 0);
     ck_assert_uint_eq(clr_allocator_object(t.runtime, 0), 0);
@@ -920,7 +920,7 @@ START_TEST(unreadable_parts_of_a_module_are_told)
 }
 END_TEST
 
-START_TEST(a_module_met_later_does_not_move_the_list)
+START_TEST(a_module_met_later_is_not_of_the_list)
 {
     struct fake *f = fake_create(NULL);
     struct fake_target t;
@@ -936,9 +936,8 @@ START_TEST(a_module_met_later_does_not_move_the_list)
     ck_assert_str_eq(met->name, "hidden");
     ck_assert_uint_eq(before[0]->address, f->known.core);
     ck_assert_int_eq(clr_modules(t.runtime, &after, &count, NULL), CLR_OK);
-    ck_assert_uint_eq(count, 2);
+    ck_assert_uint_eq(count, 1);
     ck_assert_ptr_eq(after[0], before[0]);
-    ck_assert_ptr_eq(after[1], met);
     fake_close(&t);
     fake_destroy(f);
 }
@@ -1652,7 +1651,7 @@ int main(void)
     tcase_add_loop_test(c, a_module_made_at_run_time, 0, SHAPES);
     tcase_add_test(c, metadata_in_two_runs_is_read_and_a_hole_in_it_is_told);
     tcase_add_test(c, unreadable_parts_of_a_module_are_told);
-    tcase_add_test(c, a_module_met_later_does_not_move_the_list);
+    tcase_add_test(c, a_module_met_later_is_not_of_the_list);
     tcase_add_loop_test(c, a_damaged_list_of_assemblies_ends, 0, 8);
     tcase_add_loop_test(c, load_contexts, 8, 12);
     tcase_add_test(c, load_contexts_that_are_not_described);

@@ -403,9 +403,13 @@ START_TEST(user_supplement_stands_between)
     struct target t = {0};
     const struct clr_part *parts;
     struct legacy l = build_legacy(&t, &shapes[0], false, false);
-    built_image_export(l.image, symbol,
-                       place(l.image, "{'globals':{'A':1},'contracts':{'Thread':1}}", NULL, 0), 40);
-    give_supplement(&t, "{'globals':{'A':2,'B':2,'ArrayBaseSize':2},'types':{'Thread':{'Id':2}}}");
+    built_image_export(
+        l.image, symbol,
+        place(l.image, "{'globals':{'A':1},'contracts':{'Thread':1},'types':{'Sized':{'!':24}}}",
+              NULL, 0),
+        40);
+    give_supplement(&t, "{'globals':{'A':2,'B':2,'ArrayBaseSize':2},'types':{'Thread':{'Id':2},"
+                        "'Sized':{'!':48,'More':8}}}");
     open_descriptor(&t);
     assert_open(&t);
     assert_clean(&t);
@@ -417,6 +421,8 @@ START_TEST(user_supplement_stands_between)
     ck_assert_uint_eq(literal(&t, "ArrayBaseSize"), 2);
     ck_assert_uint_eq(offset(&t, "Thread", "Id"), 2);
     ck_assert_uint_eq(offset(&t, "Thread", "LinkNext"), 112);
+    ck_assert_uint_eq(clr_descriptor_size(t.descriptor, "Sized"), 24);
+    ck_assert_uint_eq(offset(&t, "Sized", "More"), 8);
     drop_supplement();
     close_target(&t);
 }
@@ -462,6 +468,29 @@ START_TEST(user_supplement_forms)
 }
 END_TEST
 
+/* A null word on the way: what is behind it is absent, at whichever step. */
+START_TEST(null_words_end_a_way)
+{
+    struct target t = {0};
+    struct legacy l = build_legacy(&t, &shapes[0], false, false);
+    uint64_t null = built_image_data(l.image, NULL, 16);
+    set_variable(&l, 1, 0);
+    set_variable(&l, 2, null);
+    give_supplement(&t,
+                    "{'anchors':{'dac':{'symbol':'g_dacTable'},'first':{'via':'dac','index':1,"
+                    "'deref':3},'second':{'via':'dac','index':2,'deref':3}},'globals':{'First':"
+                    "{'via':'first'},'Second':{'via':'second'},'Own':{'via':'dac','index':2}}}");
+    open_descriptor(&t);
+    assert_open(&t);
+    ck_assert_ptr_null(clr_descriptor_global(t.descriptor, "First"));
+    ck_assert_ptr_null(clr_descriptor_global(t.descriptor, "Second"));
+    ck_assert_uint_eq(variable(&t, "Own"), l.entries[2]);
+    assert_problem(&t, CLR_WARNING, "descriptors", "leads to a null pointer");
+    drop_supplement();
+    close_target(&t);
+}
+END_TEST
+
 static const struct {
     const char *text;
     enum clr_status status;
@@ -489,6 +518,8 @@ static const struct {
     {"{'anchors':{'d':{'symbol':'g_dacTable'},'f':{'via':'d','find':true,'deref':1,'expect':{"
      "'u64@0':'0x123456789'}}}}",
      CLR_UNSUPPORTED, "0 of 129 entries"},
+    {"{'anchors':{'d':{'symbol':'g_dacTable'},'f':{'via':'d','find':true,'expect':{'u64@16':0}}}}",
+     CLR_UNSUPPORTED, " of 129 entries"},
     {"{'globals':{'A':{'via':'x'}}}", CLR_UNSUPPORTED, "names no anchor"},
     {"{'globals':{'A':[1]}}", CLR_UNSUPPORTED, "no array of pointers"},
     {"{'globals':{'A':{'via':'gcident'}},'types':{}}", CLR_OK, ""},
@@ -579,6 +610,7 @@ static Suite *supplement_suite(void)
     tcase_add_test(supplements, supplement_serves_for_a_bad_descriptor);
     tcase_add_test(supplements, user_supplement_stands_between);
     tcase_add_test(supplements, user_supplement_forms);
+    tcase_add_test(supplements, null_words_end_a_way);
     tcase_add_loop_test(supplements, bad_user_supplement_fails, 0, LENGTH(bad_supplements));
     tcase_add_loop_test(supplements, unreadable_user_supplement_fails, 0, 2);
     tcase_add_test(supplements, no_memory_with_supplements);

@@ -365,6 +365,84 @@ START_TEST(answers_are_those_of_ordinary_tables)
 }
 END_TEST
 
+/* --- Any word of the dump --------------------------------------------------------------------- */
+
+/* Words and their addresses, in segments and around types and methods: few of them are keys. */
+static void add_words(void)
+{
+    pairs_exec(db, "ATTACH ':memory:' AS probe");
+    pairs_exec(db, "CREATE TABLE probe.word(value INTEGER PRIMARY KEY)");
+    pairs_exec(db, "CREATE TABLE probe.range(start, stop)");
+    pairs_exec(db, "INSERT INTO probe.range SELECT start, start + 4096 FROM dump.segments");
+    pairs_exec(db, "INSERT INTO probe.range SELECT address - 128, address + 256 FROM dump.types "
+                   "WHERE address % 7 < 1");
+    pairs_exec(db, "INSERT INTO probe.range SELECT address - 64, address + 64 FROM dump.methods "
+                   "WHERE address % 97 < 2 OR is_dynamic");
+    pairs_exec(db, "INSERT INTO probe.range SELECT address - 16, address + 1024 FROM dump.modules");
+    pairs_exec(db, "INSERT OR IGNORE INTO probe.word SELECT w.value FROM probe.range CROSS JOIN "
+                   "dump.words(start, stop) AS w");
+    pairs_exec(db, "INSERT OR IGNORE INTO probe.word SELECT w.address FROM probe.range CROSS JOIN "
+                   "dump.words(start, stop) AS w");
+    check_text("SELECT count(*) > 20000 FROM probe.word", "1\n");
+    check_text("SELECT count(*) > 100 FROM probe.word WHERE value IN (SELECT address FROM "
+               "dump.types)",
+               "1\n");
+    check_text("SELECT count(*) > 100 FROM probe.word WHERE value IN (SELECT address FROM "
+               "dump.methods)",
+               "1\n");
+}
+
+/* Shows the first row that differs. */
+static void check_same(const char *column, const char *what, const char *got, const char *listed)
+{
+    size_t same = 0;
+    while (got[same] && got[same] == listed[same])
+        same++;
+    while (same > 0 && got[same - 1] != '\n')
+        same--;
+    ck_assert_msg(strcmp(got, listed) == 0, "%s: %s: %.60s, but a scan: %.60s", column, what,
+                  got + same, listed + same);
+}
+
+/* A look-up finds what a scan with the same filter lists, whatever stands at the key. */
+static void check_word(const char *column)
+{
+    char table[80];
+    const char *name = strchr(column, '.') + 1;
+    snprintf(table, sizeof table, "%.*s", (int)(name - 1 - column), column);
+    char *found =
+        text_of("SELECT w.value, count(*) FROM probe.word AS w CROSS JOIN fresh.%s AS t ON t.%s = "
+                "w.value GROUP BY w.value",
+                table, name);
+    char *listed = text_of("SELECT +%s, count(*) FROM fresh.%s WHERE +%s IN (SELECT value FROM "
+                           "probe.word) GROUP BY 1",
+                           name, table, name);
+    char *before = text_of("SELECT +%s, count(*) FROM dump.%s WHERE +%s IN (SELECT value FROM "
+                           "probe.word) GROUP BY 1",
+                           name, table, name);
+    ck_assert_msg(!strstr(found, "error:"), "%s", found);
+    check_same(column, "look-ups", found, listed);
+    check_same(column, "a scan without look-ups before", before, listed);
+    sqlite3_free(found);
+    sqlite3_free(listed);
+    sqlite3_free(before);
+}
+
+START_TEST(any_word_finds_what_a_scan_lists)
+{
+    add_words();
+    pairs_exec(db, "SELECT clr_attach(%Q, 'fresh')", DUMP);
+    ck_assert_int_gt(
+        for_each("SELECT table_name || '.' || column_name FROM clr_schema WHERE kind = "
+                 "'column' AND type = 'INTEGER' AND access IN ('=', '=,..') AND "
+                 "table_name NOT IN (SELECT table_name FROM clr_schema WHERE access IN "
+                 "('argument', '= required')) ORDER BY table_name = 'methods' DESC, table_name = "
+                 "'types' DESC, table_name = 'modules' DESC",
+                 check_word),
+        30);
+}
+END_TEST
+
 static void read_fresh(const char *table)
 {
     const char *fixed = fixed_of(table);
@@ -430,6 +508,11 @@ int main(void)
     tcase_add_test(test, answers_are_those_of_ordinary_tables);
     tcase_add_test(test, plans_do_not_hang_on_what_is_built);
     tcase_add_test(test, eponymous_tables_are_the_same);
+    suite_add_tcase(suite, test);
+    test = tcase_create("words");
+    tcase_add_checked_fixture(test, setup, teardown);
+    tcase_set_timeout(test, 250);
+    tcase_add_test(test, any_word_finds_what_a_scan_lists);
     suite_add_tcase(suite, test);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);

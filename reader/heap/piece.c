@@ -1,11 +1,11 @@
 /*
- * Walking one part of the heap: see walk.c for what a part is.
+ * Walking one piece of the heap: see walk.c for what a piece is.
  *
- * Two speeds. The inner loop takes objects of types that were met before, whose headers lie in one
- * piece of saved memory, one after the other; it is instantiated twice, for 8-byte words in this
+ * Two speeds. The inner loop takes objects of types that were seen before, whose headers lie in one
+ * view of saved memory, one after the other; it is instantiated twice, for 8-byte words in this
  * machine's byte order and for the rest. It stops at whatever needs thought, and step decides: the
  * end, the gap of an allocation context, a type that is new, a header at the edge of what is saved,
- * a hole, damage. After the last two the part searches until there is an object or a gap again.
+ * a hole, damage. After the last two the piece searches until there is an object or a gap again.
  *
  * Both work for a limited time in one call, so that the user can interrupt.
  */
@@ -26,12 +26,11 @@ static inline void mark(struct clr_heap *heap, const struct clr_index_range *ran
     entry->half[unit >> 5 & 1] |= (uint32_t)1 << (unit & 31);
 }
 
-/* Walks objects of known types from p->at on, as long as their headers lie in the walker's piece,
+/* Walks objects of known types from p->at on, as long as their headers lie in the walker's view,
  * and none reaches past LIMIT. Stops at the first that needs more thought. */
-static inline __attribute__((always_inline)) void run(struct clr_walker *w, struct clr_cells *cells,
-                                                      struct clr_part_walk *p, uint64_t limit,
-                                                      const unsigned word, const bool swapped,
-                                                      const uint64_t alignment)
+static inline __attribute__((always_inline)) void
+run(struct clr_walker *w, struct clr_shape_table *table, struct clr_piece *p, uint64_t limit,
+    const unsigned word, const bool swapped, const uint64_t alignment)
 {
     struct clr_heap *heap = w->heap;
     const uint64_t mask = ~heap->unmask, count_offset = heap->count_offset;
@@ -40,7 +39,7 @@ static inline __attribute__((always_inline)) void run(struct clr_walker *w, stru
     uint64_t o = p->at - from, stop = w->to - from - (count_offset + sizeof(uint32_t)) + 1;
     uint64_t objects = 0, start = o;
     uint64_t type = ~clr_load_word(bytes + o, word, swapped) & mask; /* not the first one's */
-    struct clr_cell *cell = NULL;
+    struct clr_shape *shape = NULL;
     const struct clr_index_range *range = w->range;
     struct clr_index_entry *entries = heap->entries + range->first;
     const uint64_t bias = from - range->start;
@@ -52,26 +51,27 @@ static inline __attribute__((always_inline)) void run(struct clr_walker *w, stru
         __builtin_prefetch(bytes + o + AHEAD);
         uint64_t found = clr_load_word(bytes + o, word, swapped) & mask;
         if (found != type) {
-            if (!(cell = clr_cells_find(cells, found)) || found == 0)
+            if (!(shape = clr_shape_table_find(table, found)) || found == 0)
                 break;
             type = found;
         }
-        uint64_t size = cell->base;
-        if (cell->component != 0) {
+        uint64_t size = shape->aligned_size;
+        if (shape->component_size != 0) {
             uint64_t count = clr_load_u32(bytes + o + count_offset, swapped);
-            size = (size + count * cell->component + alignment - 1) & ~(alignment - 1);
+            size = (shape->base_size + count * shape->component_size + alignment - 1) &
+                   ~(alignment - 1);
             if (size > limit - o)
                 break;
-            clr_cell_add(cell, size);
+            clr_shape_count(shape, size);
         } else {
             if (word != 8)
                 size = clr_round_up(size, alignment);
             if (size > limit - o)
                 break;
             if (word != 8)
-                clr_cell_add(cell, size);
+                clr_shape_count(shape, size);
             else
-                cell->count++;
+                shape->object_count++;
         }
         uint64_t unit = (o + bias) >> shift;
         entries[unit / CLR_ENTRY_UNITS].half[unit >> 5 & 1] |= (uint32_t)1 << (unit & 31);
@@ -83,30 +83,30 @@ static inline __attribute__((always_inline)) void run(struct clr_walker *w, stru
     p->at = from + o;
 }
 
-static __attribute__((noinline)) void run_native(struct clr_walker *w, struct clr_cells *cells,
-                                                 struct clr_part_walk *p, uint64_t limit)
+static __attribute__((noinline)) void
+run_native(struct clr_walker *w, struct clr_shape_table *table, struct clr_piece *p, uint64_t limit)
 {
-    run(w, cells, p, limit, 8, false, 8);
+    run(w, table, p, limit, 8, false, 8);
 }
 
-static __attribute__((noinline)) void run_other(struct clr_walker *w, struct clr_cells *cells,
-                                                struct clr_part_walk *p, uint64_t limit)
+static __attribute__((noinline)) void run_other(struct clr_walker *w, struct clr_shape_table *table,
+                                                struct clr_piece *p, uint64_t limit)
 {
-    run(w, cells, p, limit, w->heap->word, w->heap->swapped, w->alignment);
+    run(w, table, p, limit, w->heap->word, w->heap->swapped, w->alignment);
 }
 
-/* --- One part --------------------------------------------------------------------------------- */
+/* --- One piece --------------------------------------------------------------------------------- */
 
-static void lose(struct clr_part_walk *p, bool hole, uint64_t address, uint64_t bytes)
+static void add_unwalked(struct clr_piece *p, bool hole, uint64_t address, uint64_t bytes)
 {
-    struct clr_loss *loss =
-        p->sure || p->synced ? (hole ? &p->hole : &p->bad) : (hole ? &p->lead_hole : &p->lead_bad);
-    if (loss->bytes == 0 && bytes != 0)
-        loss->first = address;
-    loss->bytes += bytes;
+    struct clr_unwalked *all = p->certain || p->synced ? (hole ? &p->hole : &p->bad)
+                                                       : (hole ? &p->first_hole : &p->first_bad);
+    if (all->bytes == 0 && bytes != 0)
+        all->first = address;
+    all->bytes += bytes;
 }
 
-static void synced(struct clr_part_walk *p)
+static void synced(struct clr_piece *p)
 {
     p->searching = p->in_hole = false;
     if (!p->synced) {
@@ -116,24 +116,25 @@ static void synced(struct clr_part_walk *p)
 }
 
 /* Where the objects from p->at on must end: the next gap, or the end of the segment. */
-static uint64_t limit_of(const struct clr_walk *walk, struct clr_part_walk *p)
+static uint64_t limit_of(const struct clr_walk *walk, struct clr_piece *p)
 {
     size_t last = walk->first_gap[p->segment + 1];
-    while (p->gap < last && walk->gaps[p->gap].start < p->at)
+    while (p->gap < last && walk->gaps.items[p->gap].start < p->at)
         p->gap++;
-    return p->gap < last ? walk->gaps[p->gap].start : walk->heap->gc->segments[p->segment].end;
+    return p->gap < last ? walk->gaps.items[p->gap].start
+                         : walk->heap->gc->segments[p->segment].end;
 }
 
 /* Looks on for an object, for a limited number of steps. */
 static enum clr_status search(const struct clr_walk *walk, struct clr_walker *w,
-                              struct clr_part_walk *p, uint64_t *work)
+                              struct clr_piece *p, uint64_t *work)
 {
     const struct clr_heap *heap = walk->heap;
     const uint64_t unit = (uint64_t)1 << heap->unit_shift;
-    /* A part that is taken up inside a gap begins behind it. */
-    if (p->gap < walk->first_gap[p->segment + 1] && walk->gaps[p->gap].start < p->at &&
-        walk->gaps[p->gap].end > p->at) {
-        p->at = walk->gaps[p->gap].end;
+    /* A piece that is taken up inside a gap begins behind it. */
+    if (p->gap < walk->first_gap[p->segment + 1] && walk->gaps.items[p->gap].start < p->at &&
+        walk->gaps.items[p->gap].end > p->at) {
+        p->at = walk->gaps.items[p->gap].end;
         synced(p);
         return CLR_OK;
     }
@@ -142,12 +143,12 @@ static enum clr_status search(const struct clr_walk *walk, struct clr_walker *w,
         --*work;
         if (!clr_walker_look(w, p->at, 1)) {
             uint64_t next;
-            lose(p, p->in_hole, from, p->at - from);
+            add_unwalked(p, p->in_hole, from, p->at - from);
             p->in_hole = true;
             if (!clr_next_saved(heap->process, p->at, &next) || next > stop)
                 next = stop;
             next = clr_round_up(next, unit);
-            lose(p, true, p->at, next - p->at);
+            add_unwalked(p, true, p->at, next - p->at);
             from = p->at = next;
             continue;
         }
@@ -157,13 +158,13 @@ static enum clr_status search(const struct clr_walk *walk, struct clr_walker *w,
         measured = w->measured - measured;
         *work -= measured < *work ? measured : *work;
         if (is_object) {
-            lose(p, p->in_hole, from, p->at - from);
+            add_unwalked(p, p->in_hole, from, p->at - from);
             synced(p);
             return CLR_OK;
         }
         p->at += unit;
     }
-    lose(p, p->in_hole, from, p->at - from);
+    add_unwalked(p, p->in_hole, from, p->at - from);
     if (p->at >= p->end)
         p->done = true; /* and still searching */
     else if (p->at == limit)
@@ -173,12 +174,12 @@ static enum clr_status search(const struct clr_walk *walk, struct clr_walker *w,
 
 /* What the inner loop would not do: the end, gaps, new types, objects at the edge of what is saved,
  * holes, damage. */
-static enum clr_status step(const struct clr_walk *walk, struct clr_walker *w,
-                            struct clr_part_walk *p, uint64_t limit)
+static enum clr_status step(const struct clr_walk *walk, struct clr_walker *w, struct clr_piece *p,
+                            uint64_t limit)
 {
     struct clr_measured object;
     if (p->at == limit && p->gap < walk->first_gap[p->segment + 1]) {
-        const struct clr_gap *gap = &walk->gaps[p->gap++];
+        const struct clr_gap *gap = &walk->gaps.items[p->gap++];
         p->gap_bytes += gap->end - gap->start;
         p->at = gap->end;
         return CLR_OK;
@@ -195,7 +196,7 @@ static enum clr_status step(const struct clr_walk *walk, struct clr_walker *w,
             CLR_TRY(clr_resync_chain(w, p->at, end, &holds));
             if (holds) {
                 while (p->gap < walk->first_gap[p->segment + 1] &&
-                       walk->gaps[p->gap].start < p->at + whole.size)
+                       walk->gaps.items[p->gap].start < p->at + whole.size)
                     p->gap++;
                 return CLR_OK;
             }
@@ -204,10 +205,10 @@ static enum clr_status step(const struct clr_walk *walk, struct clr_walker *w,
     switch (object.what) {
     case CLR_MEASURED_OBJECT:
         mark(walk->heap, &walk->heap->ranges[clr_index_range_from(walk->heap, p->at)], p->at);
-        if (object.cell->component != 0 || walk->heap->word != 8)
-            clr_cell_add(object.cell, object.size);
+        if (object.shape->component_size != 0 || walk->heap->word != 8)
+            clr_shape_count(object.shape, object.size);
         else
-            object.cell->count++; /* all of one size: see run */
+            object.shape->object_count++; /* all of one size: see run */
         p->objects++;
         p->walked += object.size;
         p->at += object.size;
@@ -215,7 +216,7 @@ static enum clr_status step(const struct clr_walk *walk, struct clr_walker *w,
     case CLR_MEASURED_UNSAVED:
         p->searching = p->in_hole = true;
         if (clr_walker_look(w, p->at, 1)) { /* the header reaches into the hole */
-            lose(p, true, p->at, walk->heap->word);
+            add_unwalked(p, true, p->at, walk->heap->word);
             p->at += walk->heap->word;
         }
         break;
@@ -229,23 +230,23 @@ static enum clr_status step(const struct clr_walk *walk, struct clr_walker *w,
             behind = limit;
         if (behind > p->end)
             behind = p->end;
-        lose(p, false, p->at, behind - p->at);
+        add_unwalked(p, false, p->at, behind - p->at);
         p->at = behind;
         break;
     }
     return CLR_OK;
 }
 
-/* Walks a part for a limited time. */
-enum clr_status clr_part_advance(const struct clr_walk *walk, struct clr_walker *w,
-                                 struct clr_part_walk *p, struct clr_cells *cells)
+/* Walks a piece for a limited time. */
+enum clr_status clr_piece_advance(const struct clr_walk *walk, struct clr_walker *w,
+                                  struct clr_piece *p, struct clr_shape_table *table)
 {
     const struct clr_heap *heap = walk->heap;
-    const struct clr_cell *free_cell = clr_cells_find(cells, heap->runtime->free_type);
-    uint64_t free_count = free_cell ? free_cell->count : 0;
-    uint64_t free_bytes = free_cell ? free_cell->total : 0;
+    const struct clr_shape *free_shape = clr_shape_table_find(table, heap->runtime->free_type);
+    uint64_t free_count = free_shape ? free_shape->object_count : 0;
+    uint64_t free_bytes = free_shape ? free_shape->total_size : 0;
     uint64_t work = WORK;
-    clr_walker_enter(w, cells, &heap->gc->segments[p->segment]);
+    clr_walker_enter(w, table, &heap->gc->segments[p->segment]);
     while (!p->done && work > 0) {
         if (p->searching) {
             CLR_TRY(search(walk, w, p, &work));
@@ -258,19 +259,19 @@ enum clr_status clr_part_advance(const struct clr_walk *walk, struct clr_walker 
         uint64_t limit = limit_of(walk, p), before = p->at, objects = p->objects;
         if (p->at < limit && clr_walker_look(w, p->at, heap->count_offset + sizeof(uint32_t))) {
             if (heap->native)
-                run_native(w, cells, p, limit);
+                run_native(w, table, p, limit);
             else
-                run_other(w, cells, p, limit);
+                run_other(w, table, p, limit);
         }
         objects = p->objects - objects;
         work -= objects + 1 < work ? objects + 1 : work;
         if (p->at == before)
             CLR_TRY(step(walk, w, p, limit));
     }
-    free_cell = clr_cells_find(cells, heap->runtime->free_type);
-    if (free_cell) {
-        p->free_count += free_cell->count - free_count;
-        p->free_bytes += free_cell->total - free_bytes;
+    free_shape = clr_shape_table_find(table, heap->runtime->free_type);
+    if (free_shape) {
+        p->free_count += free_shape->object_count - free_count;
+        p->free_bytes += free_shape->total_size - free_bytes;
     }
     return CLR_OK;
 }
