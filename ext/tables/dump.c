@@ -37,6 +37,7 @@ enum info_column {
     INFO_UNWALKED_BYTES,
     INFO_MISSING_BYTES,
     INFO_COMPLETE,
+    INFO_CHECKED,
     INFO_COLUMNS
 };
 
@@ -68,7 +69,9 @@ static const struct clr_column info_columns[] = {
         CLR_COLUMN("gc_heap_count", CLR_BY_TABLE(CLR_INTEGER), "Number of GC heaps."),
     [INFO_GC_IN_PROGRESS] =
         CLR_COLUMN("gc_in_progress", CLR_BY_TABLE(CLR_INTEGER),
-                   "1: taken while a GC moved objects; generations 0 and 1 may be torn."),
+                   "1: taken during a GC. One that moved objects may have torn generations 0 and "
+                   "1, and problems says so; one in the background does no harm: what it found "
+                   "dead and did not sweep yet is listed like other dead objects."),
     [INFO_OOM_REASON] = CLR_COLUMN("oom_reason", CLR_BY_TABLE(CLR_TEXT),
                                    "Why the GC last refused an allocation; NULL if it never did."),
     [INFO_OOM_SIZE] =
@@ -96,7 +99,12 @@ static const struct clr_column info_columns[] = {
                                       "image that stands in for it holds."),
     [INFO_COMPLETE] = CLR_COLUMN(
         "complete", CLR_BY_TABLE(CLR_INTEGER),
-        "1: objects, refs and roots are whole; 0 once anything is found missing. Walks the heap."),
+        "1: objects, refs and roots are whole, as far as they were read (see checked); 0 once "
+        "anything is found missing. Walks the heap."),
+    [INFO_CHECKED] = CLR_COLUMN(
+        "checked", CLR_BY_TABLE(CLR_TEXT),
+        "What complete speaks of: objects, and then refs and roots once a query has read all of "
+        "them (SELECT count(*) FROM refs, and the same of roots); NULL without a readable heap."),
     [INFO_COLUMNS] = CLR_END,
 };
 
@@ -154,7 +162,9 @@ static enum clr_status info_gc_column(struct clr_cursor *cursor, int column,
     case INFO_GC_MODE: clr_result_static(context, gc->server ? "server" : "workstation"); break;
     case INFO_GC_LAYOUT: clr_result_static(context, gc->regions ? "regions" : "segments"); break;
     case INFO_GC_HEAP_COUNT: clr_result_u64(context, gc->heap_count); break;
-    case INFO_GC_IN_PROGRESS: clr_result_bool(context, gc->in_progress); break;
+    case INFO_GC_IN_PROGRESS:
+        clr_result_bool(context, gc->in_progress || gc->state < CLR_GC_FREE);
+        break;
     case INFO_OOM_REASON: clr_result_static(context, clr_oom_reason_text(gc->oom_reason)); break;
     case INFO_OOM_SIZE:
         if (gc->oom_reason != 0)
@@ -167,12 +177,16 @@ static enum clr_status info_gc_column(struct clr_cursor *cursor, int column,
 static enum clr_status info_walk_column(struct clr_cursor *cursor, int column,
                                         sqlite3_context *context, struct clr_error *error)
 {
+    static const char *const checked[] = {"objects", "objects, refs", "objects, roots",
+                                          "objects, refs, roots"};
     const struct clr_dump *dump = cursor->dump;
     bool walked;
     CLR_TRY(clr_try_need(cursor->dump, CLR_PART_INDEX, cursor->job, &walked, error));
     uint64_t unwalked = 0;
     for (size_t i = 0; walked && i < dump->gc->segment_count; i++)
         unwalked += clr_heap_segment_stats(dump->heap, i)->unwalked_bytes;
+    if (column == INFO_COMPLETE)
+        CLR_TRY(clr_dump_settle_refs(cursor->dump, cursor->job, error));
     if (column == INFO_COMPLETE)
         clr_result_bool(context, walked && unwalked == 0 && !dump->gc->in_progress &&
                                      !clr_problems_incomplete(dump->problems) &&
@@ -183,6 +197,9 @@ static enum clr_status info_walk_column(struct clr_cursor *cursor, int column,
         clr_result_u64(context, clr_heap_objects(dump->heap));
     else if (walked && column == INFO_OBJECT_BYTES)
         clr_result_u64(context, clr_heap_bytes(dump->heap));
+    else if (walked && column == INFO_CHECKED)
+        clr_result_static(
+            context, checked[(dump->refs_read ? 1 : 0) | (dump->built & CLR_PART_ROOTS ? 2 : 0)]);
     return CLR_OK;
 }
 
@@ -225,7 +242,8 @@ static enum clr_status info_column(struct clr_cursor *cursor, int column, sqlite
     case INFO_OBJECT_COUNT:
     case INFO_OBJECT_BYTES:
     case INFO_UNWALKED_BYTES:
-    case INFO_COMPLETE: return info_walk_column(cursor, column, context, error);
+    case INFO_COMPLETE:
+    case INFO_CHECKED: return info_walk_column(cursor, column, context, error);
     }
     return CLR_OK;
 }
@@ -247,6 +265,7 @@ static enum clr_status load_problems(struct clr_dump *dump, struct clr_job *job,
 {
     bool walked;
     CLR_TRY(clr_try_need(dump, CLR_PART_INDEX, job, &walked, error));
+    CLR_TRY(clr_dump_settle_refs(dump, job, error));
     if (clr_problems_lost(dump->problems))
         return clr_fail(error, CLR_NOMEM, 0,
                         "problems were lost when memory ran out; attach the dump again");

@@ -213,6 +213,13 @@ static enum clr_status read_method(struct clr_cursor *cursor, uint64_t address, 
     return CLR_OK;
 }
 
+/* What was made at run time has the MethodTable of its like, or of a type that it serves. */
+CLR_NUMBER_FUNCTION(method_type)
+{
+    const struct clr_method *method = row;
+    return method->kind == CLR_METHOD_DYNAMIC ? CLR_ABSENT : method->type;
+}
+
 CLR_TEXT_FUNCTION(method_name)
 {
     clr_method_name(cursor->dump->runtime, row, text);
@@ -251,9 +258,11 @@ CLR_NUMBER_FUNCTION(method_is_dynamic)
 static const struct clr_column columns[] = {
     CLR_COLUMN("address", CLR_NUMBER(clr_method, address), "Address of the MethodDesc.",
                .flags = CLR_KEY),
-    CLR_COLUMN("type", CLR_NUMBER(clr_method, type),
-               "The type that declares it; of a generic type the one whose code is shared.",
-               .refers_to = "types.address", .found = 20),
+    CLR_COLUMN(
+        "type", CLR_NUMBER_BY(method_type),
+        "The type that declares it; of a generic type the one whose code is shared. NULL for "
+        "methods that were made at run time, which no type declares.",
+        .refers_to = "types.address", .found = 20),
     CLR_COLUMN("name", CLR_TEXT_BY(method_name), "Bare name, without type and signature."),
     CLR_COLUMN("signature", CLR_NONEMPTY_TEXT_BY(method_signature),
                "Result, name, type parameters and parameters, as in C#."),

@@ -16,6 +16,7 @@ struct ref_cursor {
     struct clr_cursor base;
     enum { ROWS_OF_SCAN, ROWS_OF_LINKS, ONE_ROW } rows;
     struct clr_ref_scan scan;
+    bool is_whole; /* the scan is of all objects */
     struct clr_link_scan links;
     struct clr_ref ref;
 };
@@ -37,7 +38,10 @@ static enum clr_status next_ref(struct clr_cursor *base, struct clr_error *error
     struct ref_cursor *cursor = (struct ref_cursor *)base;
     (void)error;
     switch (cursor->rows) {
-    case ROWS_OF_SCAN: base->eof = !clr_ref_scan_next(&cursor->scan, &cursor->ref); break;
+    case ROWS_OF_SCAN:
+        base->eof = !clr_ref_scan_next(&cursor->scan, &cursor->ref);
+        base->dump->refs_read |= base->eof && cursor->is_whole;
+        break;
     case ROWS_OF_LINKS: base->eof = !clr_link_scan_next(&cursor->links, &cursor->ref); break;
     case ONE_ROW: base->eof = true; break;
     }
@@ -64,6 +68,7 @@ static enum clr_status start_refs(struct clr_cursor *base, const struct clr_quer
     struct clr_dump *dump = base->dump;
     uint32_t first = 0, end = 0;
     cursor->rows = ROWS_OF_SCAN;
+    cursor->is_whole = query->path == REFS_SCAN;
     switch (query->path) {
     case REFS_BY_ADDRESS:
         cursor->rows = ONE_ROW;

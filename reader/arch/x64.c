@@ -5,6 +5,9 @@
  *                        each; rounded up to 4; 4 bytes for the personality routine
  *   stub precode         4c 8b 15 d32  mov r10, [rip + d32]: the MethodDesc    ff 25 d32  jmp
  *   fixup precode        ff 25 d32  jmp [rip + d32]    4c 8b 15 d32  mov r10, [rip + d32]
+ *   precode that swaps   90  nop    48 8b c7  mov rax, rdi    48 8b fe  mov rdi, rsi
+ *   this and the return  48 8b f0  mov rsi, rax    90  nop    e9 d32  jmp; behind it the MethodDesc.
+ *   buffer (.NET 8)      For delegates of static methods that return a large structure
  */
 #include <elf.h>
 
@@ -78,8 +81,15 @@ static bool cell_of(const struct instruction *instruction, const struct instruct
     return true;
 }
 
+static const uint8_t swap[] = {0x90, 0x48, 0x8b, 0xc7, 0x48, 0x8b,
+                               0xfe, 0x48, 0x8b, 0xf0, 0x90, 0xe9};
+
 static bool method_cell(const uint8_t *code, size_t size, int64_t *distance)
 {
+    if (size >= sizeof swap && memcmp(code, swap, sizeof swap) == 0) {
+        *distance = sizeof swap + 4;
+        return true;
+    }
     return (is_at(&load, code, size, 0) || is_at(&jump, code, size, 0)) &&
            cell_of(&load, &jump, code, size, distance);
 }

@@ -246,6 +246,7 @@ static enum clr_status build_links(struct clr_dump *dump, struct clr_problems *p
     (void)problems;
     CLR_TRY(clr_links_build(dump->refs, job, &dump->links, error));
     report_invalid(dump, &dump->links->invalid);
+    dump->refs_read = true;
     return CLR_OK;
 }
 
@@ -410,6 +411,7 @@ void clr_dump_close(struct clr_dump *dump)
     for (size_t i = PART_COUNT; i-- > 0;)
         drop(dump, parts[i].bit);
     clr_map_deinit(&dump->invalid);
+    CLR_ARRAY_FREE(&dump->undecided);
     clr_free(dump->module_types);
     clr_free(dump->threads);
     clr_runtime_close(dump->runtime);
@@ -464,17 +466,60 @@ enum clr_status clr_dump_need(struct clr_dump *dump, unsigned wanted, struct clr
     return CLR_OK;
 }
 
+static void report_slot(struct clr_dump *dump, const struct clr_invalid_ref *row, bool is_dead)
+{
+    if (is_dead)
+        clr_problem_of(dump->problems, CLR_INFO, "refs", 0, false, row->slot, dump->runtime->word,
+                       "slot 0x%llx of a dead object holds 0x%llx, where no object starts (any "
+                       "more): no row of refs",
+                       (unsigned long long)row->slot, (unsigned long long)row->value);
+    else
+        clr_problem_of(dump->problems, CLR_ERROR, "refs", 0, true, row->slot, dump->runtime->word,
+                       "slot 0x%llx holds 0x%llx, where no object starts: no row of refs",
+                       (unsigned long long)row->slot, (unsigned long long)row->value);
+}
+
+/* Whether no part of the program can reach the object that SLOT lies in. Where roots are missing,
+ * only a GC's own verdict is one. */
+static bool is_in_dead(const struct clr_dump *dump, uint64_t slot, bool roots_whole)
+{
+    struct clr_object object;
+    uint32_t number;
+    return clr_object_containing(dump->heap, slot, &number) &&
+           ((roots_whole && clr_reach_distance(&dump->reach, number) == CLR_UNREACHED) ||
+            (clr_object_read(dump->heap, number, &object) && clr_ref_is_dead(dump->refs, &object)));
+}
+
+enum clr_status clr_dump_settle_refs(struct clr_dump *dump, struct clr_job *job,
+                                     struct clr_error *error)
+{
+    if (dump->undecided.count == 0)
+        return CLR_OK;
+    CLR_TRY(clr_dump_need(dump, CLR_PART_REACH, job, error));
+    bool roots_whole = true;
+    for (size_t i = 0; i < clr_problems_count(dump->problems); i++) {
+        const struct clr_problem *problem = clr_problems_at(dump->problems, i);
+        roots_whole &= !problem->incomplete;
+    }
+    for (size_t i = 0; i < dump->undecided.count; i++) {
+        const struct clr_invalid_ref *row = &dump->undecided.items[i];
+        report_slot(dump, row, is_in_dead(dump, row->slot, roots_whole));
+    }
+    dump->undecided.count = 0;
+    return CLR_OK;
+}
+
 void clr_dump_invalid_ref(struct clr_dump *dump, uint64_t slot, uint64_t value, uint64_t length)
 {
     uint64_t known;
     if (clr_map_get(&dump->invalid, slot, &known))
         return;
     clr_map_put(&dump->invalid, slot, 1); /* without memory it may be reported twice */
-    if (value != 0)
-        clr_problem_of(dump->problems, CLR_ERROR, "refs", 0, true, slot, dump->runtime->word,
-                       "slot 0x%llx holds 0x%llx, where no object starts: no row of refs",
-                       (unsigned long long)slot, (unsigned long long)value);
-    else
+    if (value != 0) {
+        const struct clr_invalid_ref row = {slot, value, length};
+        if (!CLR_ARRAY_ADD(&dump->undecided, row))
+            report_slot(dump, &row, false);
+    } else
         clr_problem_of(dump->problems, CLR_ERROR, "refs", 0, true, slot, length,
                        "references from 0x%llx on are not saved in the dump",
                        (unsigned long long)slot);

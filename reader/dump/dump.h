@@ -55,15 +55,17 @@ struct clr_dump {
     size_t handle_count;
     struct clr_finalizable *finalizers;
     size_t finalizer_count;
-    struct clr_ref_map *refs;         /* REFS */
-    struct clr_links *links;          /* REVERSE */
-    struct clr_roots *roots;          /* ROOTS */
-    struct clr_reach reach;           /* REACH */
-    struct clr_dominators dominators; /* DOMINATORS */
-    struct clr_dominated dominated;   /* DOMINATED */
-    struct clr_map invalid;           /* slots of refs that were reported */
-    CLR_ARRAY(struct clr_kept) kept;  /* see clr_dump_keep */
-    uint64_t *module_types;           /* clr_dump_types without a heap; NULL: not asked for */
+    struct clr_ref_map *refs;                    /* REFS */
+    struct clr_links *links;                     /* REVERSE */
+    struct clr_roots *roots;                     /* ROOTS */
+    struct clr_reach reach;                      /* REACH */
+    struct clr_dominators dominators;            /* DOMINATORS */
+    struct clr_dominated dominated;              /* DOMINATED */
+    struct clr_map invalid;                      /* slots of refs that were reported */
+    CLR_ARRAY(struct clr_invalid_ref) undecided; /* see clr_dump_invalid_ref */
+    bool refs_read;                  /* all references were looked at: none is missing unsaid */
+    CLR_ARRAY(struct clr_kept) kept; /* see clr_dump_keep */
+    uint64_t *module_types;          /* clr_dump_types without a heap; NULL: not asked for */
     size_t module_type_count;
     unsigned built;                             /* parts */
     struct clr_error no_runtime, no_gc;         /* why, when these could not be opened */
@@ -101,7 +103,13 @@ enum clr_status clr_dump_has_type(struct clr_dump *dump, struct clr_job *job, ui
                                   bool *has, struct clr_error *error);
 
 /* Reports a slot that holds no object, or bytes of an object that are not saved (VALUE 0): once a
- * slot, however often it is found. Connection's thread. */
+ * slot, however often it is met. What a slot means depends on its object: nothing must be wrong with
+ * those of dead objects, whose targets a GC may have swept. So slots wait until
+ * clr_dump_settle_refs. Connection's thread. */
 void clr_dump_invalid_ref(struct clr_dump *dump, uint64_t slot, uint64_t value, uint64_t length);
+/* Makes problems of the slots that wait: an error if its object is reachable or might be, else info.
+ * Builds reachability if there are any. Call it before looking at the dump's problems. */
+enum clr_status clr_dump_settle_refs(struct clr_dump *dump, struct clr_job *job,
+                                     struct clr_error *error);
 
 #endif

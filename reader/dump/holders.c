@@ -53,7 +53,7 @@ enum clr_status clr_root_count(struct clr_dump *dump, uint32_t number, struct cl
         clr_link_scan_start(&scan, dump->links, top);
         for (uint32_t steps = 1; !others && status == CLR_OK && clr_link_scan_next(&scan, &ref);
              steps++) {
-            others = clr_path_follows(&dump->reach, dump->roots, &ref, top) &&
+            others = clr_path_follows(dump->refs, &dump->reach, dump->roots, &ref, top) &&
                      !is_dominated_by(dump, ref.source_number, top);
             if (steps % POLL_OBJECTS == 0)
                 status = clr_job_poll(job, "counting roots", steps, 0, error);

@@ -81,7 +81,7 @@ static enum clr_status count_piece(void *context, unsigned worker, size_t piece,
 {
     struct build *b = context;
     struct sweep s = {.build = b};
-    const struct clr_sweeper sweeper = {count_object, count_slot, count_allocator, NULL};
+    const struct clr_sweeper sweeper = {count_object, count_slot, count_allocator, NULL, true};
     (void)worker;
     clr_sweep(b->map, b->firsts[piece], b->firsts[piece + 1], &s, sweeper);
     return s.overflows ? too_many(error) : CLR_OK;
@@ -157,7 +157,7 @@ static enum clr_status fill_piece(void *context, unsigned worker, size_t piece,
 {
     struct build *b = context;
     struct sweep s = {.build = b, .invalid = &b->invalid[piece]};
-    const struct clr_sweeper sweeper = {fill_object, fill_slot, fill_allocator, fill_missing};
+    const struct clr_sweeper sweeper = {fill_object, fill_slot, fill_allocator, fill_missing, true};
     (void)worker;
     clr_sweep(b->map, b->firsts[piece], b->firsts[piece + 1], &s, sweeper);
     for (unsigned i = s.turn > RING ? s.turn - RING : 0; i != s.turn; i++)
@@ -174,7 +174,8 @@ static enum clr_status fill_piece(void *context, unsigned worker, size_t piece,
 static enum clr_status count_dependents(struct build *b, struct clr_error *error)
 {
     for (size_t i = 0; i < b->map->dependent_count; i++)
-        if (++b->forward->edges.offsets.rest[b->map->dependents[i].source] == 0)
+        if (!b->map->dependents[i].is_dead &&
+            ++b->forward->edges.offsets.rest[b->map->dependents[i].source] == 0)
             return too_many(error);
     return CLR_OK;
 }
@@ -187,6 +188,8 @@ static void fill_dependents(struct build *b)
         uint32_t source = dependents[first].source;
         for (end = first; end < count && dependents[end].source == source;)
             end++;
+        if (dependents[first].is_dead)
+            continue;
         uint64_t at = clr_offset_at(&b->forward->edges.offsets, source + 1) - (end - first);
         for (size_t i = first; i < end; i++, at++) {
             b->forward->edges.targets[at] = dependents[i].target;

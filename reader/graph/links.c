@@ -82,7 +82,7 @@ static enum clr_status count_piece(void *context, unsigned worker, size_t piece,
     struct build *b = context;
     struct sweep s = {
         .build = b, .counts = &b->counts[piece * b->blocks], .invalid = &b->invalid[piece]};
-    const struct clr_sweeper sweeper = {every_object, count_slot, no_slot, count_missing};
+    const struct clr_sweeper sweeper = {every_object, count_slot, no_slot, count_missing, false};
     (void)worker;
     clr_sweep(b->map, b->firsts[piece], b->firsts[piece + 1], &s, sweeper);
     if (s.overflows)
@@ -121,7 +121,7 @@ static enum clr_status collect_piece(void *context, unsigned worker, size_t piec
     struct sweep s = {.build = b,
                       .places = &b->places[piece * b->blocks],
                       .counts = &b->counts[piece * b->blocks]};
-    const struct clr_sweeper sweeper = {every_object, collect_slot, no_slot, NULL};
+    const struct clr_sweeper sweeper = {every_object, collect_slot, no_slot, NULL, false};
     (void)worker;
     clr_sweep(b->map, b->firsts[piece], b->firsts[piece + 1], &s, sweeper);
     for (size_t block = 0; block < b->blocks; block++)
@@ -227,10 +227,6 @@ static enum clr_status add_extras(struct clr_links *links, struct clr_error *err
 {
     const struct clr_ref_map *map = links->map;
     const struct clr_heap *heap = map->heap;
-    struct clr_object_scan scan;
-    struct clr_object object;
-    struct clr_ref ref;
-    bool allocated = false;
     links->dependents = clr_alloc(map->dependent_count, sizeof *links->dependents);
     if (!links->dependents)
         return clr_no_memory(error);
@@ -246,14 +242,8 @@ static enum clr_status add_extras(struct clr_links *links, struct clr_error *err
         if (map->shapes[i].allocator != 0 && !is_allocator(links, map->shapes[i].allocator - 1))
             links->allocators[links->allocator_count++] = map->shapes[i].allocator - 1;
     for (size_t i = 0; i < heap->shape_count; i++)
-        if (map->shapes[i].allocator != 0 && map->has_unswept)
-            allocated = true; /* some may be dead: they have to be looked at */
-        else if (map->shapes[i].allocator != 0)
+        if (map->shapes[i].allocator != 0)
             links->ref_count += heap->shapes[i].object_count;
-    clr_object_scan_start(&scan, heap, 0, allocated ? heap->count : 0, false);
-    while (clr_object_scan_next(&scan, &object))
-        links->ref_count +=
-            map->shapes[object.shape].allocator != 0 && clr_ref_allocator(map, object.number, &ref);
     return CLR_OK;
 }
 

@@ -159,13 +159,20 @@ static bool is_static_array(const struct clr_roots *roots, uint32_t number)
     return i < roots->static_array_count && roots->static_arrays[i] == number;
 }
 
-bool clr_path_follows(const struct clr_reach *reach, const struct clr_roots *roots,
-                      const struct clr_ref *ref, uint32_t target)
+static bool is_dead(const struct clr_ref_map *map, uint32_t number)
+{
+    struct clr_object object;
+    return clr_object_read(map->heap, number, &object) && clr_ref_is_dead(map, &object);
+}
+
+bool clr_path_follows(const struct clr_ref_map *map, const struct clr_reach *reach,
+                      const struct clr_roots *roots, const struct clr_ref *ref, uint32_t target)
 {
     bool in_object = ref->kind == CLR_REF_MEMBER || ref->kind == CLR_REF_ELEMENT;
     return clr_reach_distance(reach, ref->source_number) != CLR_UNREACHED &&
            clr_reach_second(reach, ref->source_number) == clr_reach_second(reach, target) &&
-           !(in_object && is_static_array(roots, ref->source_number));
+           !(in_object && is_static_array(roots, ref->source_number)) &&
+           !(map->has_unswept && is_dead(map, ref->source_number));
 }
 
 /* Puts the sources of all edges to the object at HEAD at the end of the queue. */
@@ -181,7 +188,7 @@ static enum clr_status expand(struct clr_path_search *search, struct clr_job *jo
         bool in_object = ref.kind == CLR_REF_MEMBER || ref.kind == CLR_REF_ELEMENT;
         if (steps % POLL_EDGES == 0)
             CLR_TRY(clr_job_poll(job, "searching for roots", search->head, search->tail, error));
-        if (!clr_path_follows(search->reach, search->graph_roots, &ref,
+        if (!clr_path_follows(map, search->reach, search->graph_roots, &ref,
                               search->queue[search->head].number))
             continue;
         if (ref.kind == CLR_REF_DEPENDENT)

@@ -43,8 +43,8 @@ enum clr_status clr_path_search_count(struct clr_path_search *search, uint32_t m
                                       uint32_t most, struct clr_job *job, uint32_t *count,
                                       struct clr_error *error);
 /* Whether a search backwards in TARGET's part of the graph follows REF. */
-bool clr_path_follows(const struct clr_reach *reach, const struct clr_roots *roots,
-                      const struct clr_ref *ref, uint32_t target);
+bool clr_path_follows(const struct clr_ref_map *map, const struct clr_reach *reach,
+                      const struct clr_roots *roots, const struct clr_ref *ref, uint32_t target);
 /* The object that an edge starts from. */
 uint32_t clr_path_source(const struct clr_ref_map *map, uint64_t edge);
 void clr_path_search_end(struct clr_path_search *search);

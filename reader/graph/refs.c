@@ -147,8 +147,7 @@ static int by_source(const void *a, const void *b)
     return (x->slot > y->slot) - (x->slot < y->slot);
 }
 
-/* Whether a background GC has found the object dead and not swept it yet: it has no edges. */
-static bool is_dead(const struct clr_ref_map *map, const struct clr_object *object)
+bool clr_ref_is_dead(const struct clr_ref_map *map, const struct clr_object *object)
 {
     return map->has_unswept &&
            clr_gc_unswept_dead(map->gc, map->runtime, &map->gc->segments[object->segment],
@@ -180,8 +179,9 @@ static enum clr_status read_dependents(struct clr_ref_map *map, const struct clr
                            (unsigned long long)handles[i].secondary);
             continue;
         }
-        if (!clr_object_read(map->heap, edge->source, &source) || is_dead(map, &source))
+        if (!clr_object_read(map->heap, edge->source, &source))
             continue;
+        edge->is_dead = clr_ref_is_dead(map, &source);
         edge->slot = handles[i].secondary_slot;
         map->dependent_count++;
     }
@@ -196,7 +196,6 @@ enum clr_status clr_ref_map_create(const struct clr_heap *heap, const struct clr
                                    struct clr_job *job, struct clr_ref_map **out,
                                    struct clr_error *error)
 {
-    enum { BACKGROUND_SWEEP = 1 };
     struct clr_ref_map *map = clr_alloc(1, sizeof *map);
     *out = NULL;
     if (!map)
@@ -204,7 +203,7 @@ enum clr_status clr_ref_map_create(const struct clr_heap *heap, const struct clr
     map->heap = heap;
     map->runtime = runtime;
     map->gc = gc;
-    map->has_unswept = gc->background && gc->state == BACKGROUND_SWEEP;
+    map->has_unswept = gc->background && gc->state == CLR_GC_SWEEPING;
     enum clr_status status = find_free(map, job, error);
     if (status == CLR_OK)
         status = read_shapes(map, problems, error);
@@ -255,8 +254,7 @@ void clr_ref_scan_object(struct clr_ref_scan *scan, const struct clr_object *obj
     scan->walk.run = scan->walk.end = NULL;
     scan->walk.kind = CLR_SLOTS_NONE;
     scan->component = 0;
-    scan->dead = is_dead(map, object);
-    if (slots->kind == CLR_SLOTS_NONE || scan->dead)
+    if (slots->kind == CLR_SLOTS_NONE)
         return;
     if (shape->component_size != 0) {
         uint32_t components = 0;
@@ -401,8 +399,7 @@ size_t clr_dependent_index(const struct clr_ref_map *map, const struct clr_ref *
 bool clr_ref_allocator(const struct clr_ref_map *map, uint32_t source, struct clr_ref *ref)
 {
     struct clr_object object;
-    if (!clr_object_read(map->heap, source, &object) || map->shapes[object.shape].allocator == 0 ||
-        is_dead(map, &object))
+    if (!clr_object_read(map->heap, source, &object) || map->shapes[object.shape].allocator == 0)
         return false;
     describe_extra(map->heap, CLR_REF_LOADER_ALLOCATOR, source,
                    map->shapes[object.shape].allocator - 1, 0, ref);
@@ -445,7 +442,7 @@ bool clr_ref_in_object(const struct clr_ref_map *map, uint32_t number, uint64_t 
     const struct clr_heap *heap = map->heap;
     struct clr_object object;
     uint32_t components = 0;
-    if (!clr_object_read(heap, number, &object) || is_dead(map, &object))
+    if (!clr_object_read(heap, number, &object))
         return false;
     if (address == object.address)
         return clr_ref_allocator(map, number, ref);
@@ -509,7 +506,7 @@ bool clr_ref_scan_next(struct clr_ref_scan *scan, struct clr_ref *ref)
             if (scan->invalid)
                 scan->invalid(scan->context, slot, value);
         }
-        if (scan->in_object && !scan->dead && next_extra(scan, ref))
+        if (scan->in_object && next_extra(scan, ref))
             return true;
         struct clr_object object;
         const struct clr_shape_refs *refs;

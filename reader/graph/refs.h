@@ -23,6 +23,7 @@ const char *clr_ref_kind_text(enum clr_ref_kind kind);
 struct clr_dependent {
     uint32_t source, target; /* numbers */
     uint64_t slot;
+    bool is_dead; /* the source is: see clr_ref_is_dead */
 };
 
 /* The edges of the objects of one shape. */
@@ -39,11 +40,15 @@ struct clr_ref_map {
     const struct clr_gc *gc;
     struct clr_shape_refs *shapes; /* beside heap->shapes */
     struct clr_slot_pool pool;
-    struct clr_dependent *dependents; /* by (source, slot); of sources that have edges */
+    struct clr_dependent *dependents; /* by (source, slot) */
     size_t dependent_count;
     uint64_t *free_bits; /* by number: free blocks, which no edge leads to; NULL: there are none */
-    bool has_unswept;    /* a background GC was sweeping: dead objects have no edges */
+    bool has_unswept;    /* a background GC was sweeping: some objects are dead */
 };
+
+/* Whether a background GC has found the object dead and not swept it yet. Its references are edges
+ * like others, but no part of the graph: what they lead to may be gone. */
+bool clr_ref_is_dead(const struct clr_ref_map *map, const struct clr_object *object);
 
 /* Whether NUMBER is a free block. */
 static inline bool clr_ref_is_free(const struct clr_ref_map *map, uint32_t number)
@@ -83,7 +88,6 @@ struct clr_ref_scan {
     uint64_t view_start, view_size;
     size_t dependent;
     bool allocator_done;
-    bool dead; /* found dead by a background GC that has not swept it: no edges */
     /* Called for a slot that holds no object; may be NULL. */
     void (*invalid)(void *context, uint64_t slot, uint64_t value);
     /* Called for the bytes of an object that are not saved; may be NULL. */

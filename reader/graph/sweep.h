@@ -28,6 +28,7 @@ struct clr_sweeper {
     void (*allocator)(void *context, uint64_t unit, uint32_t target);
     /* Bytes of an object that are not saved; may be NULL. */
     void (*missing)(void *context, uint64_t address, uint64_t length);
+    bool without_dead; /* leave out what clr_ref_is_dead says */
 };
 
 static inline __attribute__((always_inline)) bool clr_sweep_slow(struct clr_ref_scan *scan,
@@ -36,9 +37,9 @@ static inline __attribute__((always_inline)) bool clr_sweep_slow(struct clr_ref_
                                                                  const struct clr_sweeper sweeper)
 {
     uint64_t slot, value;
-    clr_ref_scan_object(scan, object);
-    if (scan->dead)
+    if (sweeper.without_dead && clr_ref_is_dead(scan->map, object))
         return false;
+    clr_ref_scan_object(scan, object);
     if (!sweeper.object(context, object->number))
         return true;
     while (clr_ref_scan_slot(scan, &slot, &value)) {
@@ -70,7 +71,7 @@ static inline __attribute__((always_inline)) void clr_sweep(const struct clr_ref
     const struct clr_heap *heap = map->heap;
     const struct clr_index_entry *entries = heap->entries;
     const uint64_t header = heap->count_offset + sizeof(uint32_t);
-    const bool direct = heap->native && !map->has_unswept;
+    const bool direct = heap->native && !(sweeper.without_dead && map->has_unswept);
     const struct clr_sizing *sizing = heap->sizings;
     const struct clr_shape_refs *refs = map->shapes;
     const uint8_t *view = NULL;

@@ -19,7 +19,8 @@
  *   CLASS VALUETYPE         compressed TypeDefOrRef: tag in the two low bits, row above
  *   VAR MVAR                compressed number of a type variable
  *   ARRAY                   a type, compressed rank, count and sizes, count and lower bounds
- *   GENERICINST             CLASS or VALUETYPE with its index, compressed count, so many types
+ *   GENERICINST             CLASS or VALUETYPE with its index, or INTERNAL with its handle; compressed
+ *                           count, so many types
  *   FNPTR                   a method signature
  *   CMOD_REQD, CMOD_OPT     compressed TypeDefOrRef, then what is modified
  *   INTERNAL                a TypeHandle, one word
@@ -393,16 +394,24 @@ static bool read_token(const struct reader *reader, const struct clr_ecma_argume
 static bool read_instance(const struct reader *reader, struct clr_text *text)
 {
     /* The count stands behind the name, and the name is written around the arguments. */
+    const struct clr_ecma_context *context = reader->context;
     uint8_t kind = clr_bytes_u8(reader->bytes);
-    if (kind != CLR_ELEMENT_CLASS && kind != CLR_ELEMENT_VALUETYPE)
+    if (kind != CLR_ELEMENT_CLASS && kind != CLR_ELEMENT_VALUETYPE && kind != CLR_ELEMENT_INTERNAL)
         return false;
     struct clr_bytes name = *reader->bytes;
-    clr_metadata_compressed(reader->bytes);
+    uint64_t handle = 0;
+    if (kind != CLR_ELEMENT_INTERNAL)
+        clr_metadata_compressed(reader->bytes);
+    else if (!read_handle(reader, &handle))
+        return false;
     uint32_t count = clr_metadata_compressed(reader->bytes);
     if (reader->bytes->bad || count > reader->bytes->size - reader->bytes->at)
         return false;
     struct clr_ecma_arguments arguments = {count, read_argument, (void *)reader};
-    struct reader front = {reader->context, &name, reader->depth};
+    if (kind == CLR_ELEMENT_INTERNAL)
+        return context->definition &&
+               context->definition(context->context, handle, &arguments, text);
+    struct reader front = {context, &name, reader->depth};
     return read_token(&front, &arguments, text);
 }
 

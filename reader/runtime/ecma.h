@@ -104,7 +104,10 @@ struct clr_ecma_context {
     bool (*variable)(void *context, bool of_method, uint32_t index, struct clr_text *text);
     /* Appends the name of a TypeHandle, for signatures that a runtime made. May be NULL. */
     bool (*handle)(void *context, uint64_t handle, struct clr_text *text);
-    void *context;       /* of both */
+    /* Appends the name of a generic definition with its arguments; as handle else. */
+    bool (*definition)(void *context, uint64_t handle, const struct clr_ecma_arguments *arguments,
+                       struct clr_text *text);
+    void *context;       /* of these */
     uint32_t type_rid;   /* a variable that is not known is called as this TypeDef calls it, */
     uint32_t method_rid; /* one of the method as this MethodDef calls it; else '!0', '!!0' */
     uint8_t word;        /* bytes of a TypeHandle; 0: there are none */

@@ -147,7 +147,6 @@ const struct clr_binding clr_gc_bindings[] = {
 
 enum {
     SEGMENT_SWEPT = 0x10, /* HeapSegment.Flags */
-    STATE_SWEEPING = 1,   /* CurrentGCState */
     HEAPS_MAX = 1 << 12,  /* the GC itself stops at 1024 */
 };
 
@@ -319,7 +318,7 @@ static enum clr_status read_all(struct clr_gc_opening *o)
                         (unsigned long long)l->total_generations);
     read_identifiers(o);
     gc->in_progress = variable_u32(o->runtime, l->invalid_count, 0) != 0;
-    gc->state = variable_u32(o->runtime, l->current_state, 2);
+    gc->state = variable_u32(o->runtime, l->current_state, CLR_GC_FREE);
     CLR_TRY(gc->server ? read_server_heaps(o) : read_workstation_heap(o));
     for (uint32_t heap = 0; heap < gc->heap_count; heap++)
         for (uint32_t number = gc->regions ? 0 : 2; number < CLR_GENERATIONS; number++)
@@ -395,7 +394,7 @@ bool clr_gc_unswept_dead(const struct clr_gc *gc, const struct clr_runtime *runt
     uint64_t pitch = (uint64_t)runtime->word * 2, word_index, word_at;
     const struct clr_gc_heap *heap = &gc->heaps[segment->heap];
     uint32_t marks;
-    if (!gc->background || gc->state != STATE_SWEEPING || (segment->flags & SEGMENT_SWEPT) ||
+    if (!gc->background || gc->state != CLR_GC_SWEEPING || (segment->flags & SEGMENT_SWEPT) ||
         segment->bg_allocated == 0 || address >= segment->bg_allocated)
         return false;
     if (heap->next_sweep >= segment->start && heap->next_sweep < segment->reserved &&

@@ -32,6 +32,10 @@ struct clr_gc_heap {
         generations, sweep_segment, sweep_start;
 };
 
+/* CurrentGCState. The runtime names the second planning; it is set when marking is over, so that
+ * what runs beside the program's threads then is the sweep. */
+enum clr_gc_state { CLR_GC_MARKING, CLR_GC_SWEEPING, CLR_GC_FREE };
+
 struct clr_gc {
     bool server, regions, background;
     uint32_t heap_count;
@@ -41,7 +45,7 @@ struct clr_gc {
     struct clr_context *contexts; /* sorted by pointer, none empty */
     size_t context_count;
     bool in_progress;    /* structures are invalid: a GC was moving things */
-    uint32_t state;      /* 0 background mark, 1 background sweep, 2 free */
+    uint32_t state;      /* of a background GC: enum clr_gc_state */
     uint32_t oom_reason; /* of the last refused allocation, 0 if none */
     uint64_t oom_size;
 };

@@ -514,6 +514,19 @@ static bool write_handle(void *context, uint64_t handle, struct clr_text *text)
     return true;
 }
 
+/* Signatures of dynamic methods name what they instantiate by its handle. */
+static bool write_definition(void *context, uint64_t handle,
+                             const struct clr_ecma_arguments *arguments, struct clr_text *text)
+{
+    struct signature_work *work = context;
+    struct clr_type type;
+    if (!clr_type_read(work->runtime, handle, &type) || type.token == 0)
+        return false;
+    const struct clr_module *module = clr_module_get(work->runtime, type.module);
+    return module && module->has_metadata &&
+           clr_ecma_definition_name(&module->metadata, type.token & RID, arguments, text);
+}
+
 /* The signature that a method without metadata keeps itself. */
 static struct clr_bytes stored_signature(const struct clr_runtime *runtime,
                                          const struct clr_method *method)
@@ -556,6 +569,7 @@ bool clr_method_signature(struct clr_runtime *runtime, const struct clr_method *
         .metadata = metadata,
         .variable = write_variable,
         .handle = write_handle,
+        .definition = write_definition,
         .context = &work,
         .type_rid = work.type.token & RID,
         .method_rid = method->token & RID,

@@ -104,7 +104,8 @@ state = gc_state()
 if options.background:
     moving = rows("SELECT gc_in_progress FROM dump_info")[0][0]
     print(f"{options.core}: CurrentGCState {state}, gc_in_progress {moving}", file=sys.stderr)
-    sys.exit(0 if state == 1 and not moving else 1)
+    torn = rows("SELECT count(*) FROM problems WHERE message LIKE '%a GC moved objects%'")[0][0]
+    sys.exit(0 if state == 1 and not torn else 1)
 
 print(head)
 print(f"CurrentGCState {state}")

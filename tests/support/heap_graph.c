@@ -224,6 +224,8 @@ void graph_close(struct heap_graph *g)
 const struct clr_problem *graph_problem(const struct heap_graph *g, const char *area,
                                         const char *part)
 {
+    struct clr_error error = {0};
+    ck_assert_int_eq(clr_dump_settle_refs(g->dump, NULL, &error), CLR_OK);
     for (size_t i = 0; i < clr_problems_count(g->dump->problems); i++) {
         const struct clr_problem *problem = clr_problems_at(g->dump->problems, i);
         if (strcmp(problem->area, area) == 0 && strstr(problem->message, part))

@@ -184,6 +184,18 @@ static bool write_handle(void *context, uint64_t handle, struct clr_text *into)
     return handle != 0;
 }
 
+static bool write_definition(void *into_context, uint64_t handle,
+                             const struct clr_ecma_arguments *arguments, struct clr_text *into)
+{
+    (void)into_context;
+    clr_text_format(into, "open%llx<", (unsigned long long)handle);
+    for (uint32_t i = 0; i < arguments->count; i++)
+        if (!arguments->write(arguments->context, i, into))
+            return false;
+    clr_text_char(into, '>');
+    return handle != 0;
+}
+
 static uint32_t known_variables = 2;
 static struct clr_ecma_context context;
 
@@ -206,6 +218,7 @@ static void build_signature_types(void)
     context = (struct clr_ecma_context){.metadata = &md,
                                         .variable = write_variable,
                                         .handle = write_handle,
+                                        .definition = write_definition,
                                         .context = &known_variables,
                                         .word = 8};
 }
@@ -271,6 +284,10 @@ static const struct sample types[] = {
     SAMPLE(NULL, 0x14, 0x08, 33, 0, 0),
     SAMPLE(NULL, 0x14, 0x08, 1, 0xdf, 0xff, 0xff, 0xff, 0),
     SAMPLE(NULL, 0x1b, 0, 0xdf, 0xff, 0xff, 0xff, 1),
+    SAMPLE("open5<System.Int32System.String>[]", 0x1d, 0x15, 0x21, 5, 0, 0, 0, 0, 0, 0, 0, 2, 0x08,
+           0x0e),
+    SAMPLE(NULL, 0x15, 0x21, 5, 0, 0, 0, 0, 0, 0, 0), /* no count */
+    SAMPLE(NULL, 0x15, 0x21, 5, 0, 0),
     SAMPLE(NULL, 0x21, 1, 2, 3),
     SAMPLE(NULL, 0x21, 0, 0, 0, 0, 0, 0, 0, 0), /* the callback declines */
     SAMPLE(NULL, 0x1f, 0x0d),

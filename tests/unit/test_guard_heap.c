@@ -432,10 +432,11 @@ START_TEST(a_background_sweep_and_the_ephemeral_segment)
     struct fake *f = fake_create(&segments);
     const uint64_t pitch = 16;
     uint64_t node = fake_class(f, 0, 3, 7), at[8];
-    unsigned young = fake_segment(f, 0, 0);
+    unsigned young = fake_segment(f, 0, 0), large = fake_segment(f, 0, 3);
     for (int i = 0; i < 8; i++) {
         at[i] = fake_object(f, young, node, 0);
-        fake_put_word(f, at[i] + 8, at[0]);
+        fake_put_word(f, at[i] + 8, fake_object(f, large, node, 0));
+        fake_handle(f, 0, 2, at[i], 0); /* strong */
     }
     uint64_t marks = fake_memory(f, 4096), first_word = at[0] / pitch / 32;
     fake_set(f, fake_segment_address(f, young), "HeapSegment", "BackgroundAllocated",
@@ -448,16 +449,35 @@ START_TEST(a_background_sweep_and_the_ephemeral_segment)
     fake_set_variable(f, "GCHeapSavedSweepEphemeralSeg", fake_segment_address(f, young));
     fake_set_variable(f, "GCHeapSavedSweepEphemeralStart", at[5]);
     attach(f);
-    /* None is marked: dead ones have no edges. */
-    ask_is(db, "SELECT count(*) FROM refs", "3\n");
-    char sql[100];
-    snprintf(sql, sizeof sql, "SELECT min(source) = %llu FROM refs", (unsigned long long)at[5]);
-    ask_is(db, sql, "1\n");
+    /* None is marked: what dead ones refer to has rows, and is not reachable. */
+    ask_is(db, "SELECT gc_in_progress, complete, checked FROM dump_info", "1|1| 'objects'\n");
+    ask_is(db, "SELECT count(*) FROM refs", "8\n");
+    char sql[160];
+    snprintf(sql, sizeof sql,
+             "SELECT min(source) = %llu, count(*) FROM refs AS r JOIN objects AS o ON "
+             "o.address = r.target WHERE o.is_reachable",
+             (unsigned long long)at[5]);
+    ask_is(db, sql, "1|3\n");
+    ask_is(db, "SELECT checked FROM dump_info", " 'objects, refs, roots'\n");
     pairs_exec(db, "SELECT clr_detach('dump')");
     /* It was another segment. */
     fake_set_variable(f, "GCHeapSavedSweepEphemeralSeg", at[0]);
     attach(f);
-    ask_is(db, "SELECT count(*) FROM refs", "0\n");
+    ask_is(db,
+           "SELECT count(*) FROM refs AS r JOIN objects AS o ON o.address = r.target "
+           "WHERE o.is_reachable",
+           "0\n");
+    /* Marking: nothing is dead yet. And no GC at all. */
+    for (uint32_t state = 0; state < 3; state += 2) {
+        pairs_exec(db, "SELECT clr_detach('dump')");
+        fake_put_u32(f, fake_variable(f, "CurrentGCState"), state);
+        attach(f);
+        ask_is(db, "SELECT gc_in_progress FROM dump_info", state == 0 ? "1\n" : "0\n");
+        ask_is(db,
+               "SELECT count(*) FROM refs AS r JOIN objects AS o ON o.address = r.target "
+               "WHERE o.is_reachable",
+               "8\n");
+    }
     end(f);
 }
 END_TEST

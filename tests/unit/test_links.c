@@ -133,9 +133,29 @@ START_TEST(both_directions_agree)
     ck_assert_int_eq(problem != NULL, damaged > 0);
     if (problem) {
         ck_assert_uint_eq(problem->count, invalid); /* once each, though two passes met them */
-        ck_assert(problem->incomplete);
+        ck_assert_int_eq(problem->incomplete, problem->severity == CLR_ERROR);
     }
     free(list.items);
+    graph_close(&g);
+}
+END_TEST
+
+/* A slot that holds no object is damage where the program can come by, and nothing where it cannot;
+ * where roots are missing nobody knows. */
+START_TEST(invalid_refs_of_dead_objects)
+{
+    graph_create(&g, NULL);
+    uint64_t live = graph_node(&g), dead = graph_node(&g);
+    graph_root(&g, live);
+    graph_link(&g, _i == 1 ? live : dead, 0, dead + g.f->word);
+    if (_i == 2) /* a root that is no object: an error of area roots */
+        graph_root(&g, dead + g.f->word);
+    graph_open(&g, GRAPH, 1);
+    const struct clr_problem *problem = graph_problem(&g, "refs", "no object starts");
+    ck_assert_int_eq(problem->severity, _i == 0 ? CLR_INFO : CLR_ERROR);
+    ck_assert_int_eq(clr_problems_incomplete(g.dump->problems), _i != 0);
+    ck_assert_uint_eq(problem->count, 1);
+    ck_assert_uint_eq(graph_problem(&g, "refs", "no object starts")->count, 1);
     graph_close(&g);
 }
 END_TEST
@@ -343,7 +363,8 @@ START_TEST(handles_to_what_is_no_object)
 }
 END_TEST
 
-/* A background GC marked, and has not swept yet: what it found dead is an object without edges. */
+/* A background GC marked, and has not swept yet: what it found dead has rows of refs like other dead
+ * objects, but no edges in the graph, and its slots may hold what is gone. */
 START_TEST(what_a_background_gc_has_found_dead)
 {
     graph_create(&g, NULL);
@@ -351,6 +372,7 @@ START_TEST(what_a_background_gc_has_found_dead)
     uint64_t target = graph_leaf(&g), value = graph_leaf(&g);
     graph_link(&g, dead, 0, target);
     graph_link(&g, live, 0, target);
+    graph_link(&g, dead, 1, target + g.f->word);
     fake_handle(g.f, 0, DEPENDENT, dead, value);
     fake_handle(g.f, 0, DEPENDENT, live, value);
     graph_root(&g, live);
@@ -371,13 +393,23 @@ START_TEST(what_a_background_gc_has_found_dead)
     ck_assert(g.dump->refs->has_unswept);
     uint64_t forward, backward, sum = graph_forward_sum(g.dump, &forward);
     ck_assert_uint_eq(graph_reverse_sum(g.dump, &backward), sum);
-    ck_assert_uint_eq(forward, 2); /* live -> target, live -> value */
-    ck_assert_uint_eq(backward, 2);
-    ck_assert_uint_eq(g.dump->links->ref_count, 2);
+    ck_assert_uint_eq(forward, 4); /* from each to target and value */
+    ck_assert_uint_eq(backward, 4);
+    ck_assert_uint_eq(g.dump->links->ref_count, 4);
     ck_assert_uint_eq(clr_reach_distance(&g.dump->reach, graph_number(&g, dead)), CLR_UNREACHED);
+    struct clr_job job = {.threads = 1};
+    struct clr_error error = {0};
+    struct clr_forward *graph;
+    ck_assert_int_eq(clr_forward_build(g.dump->refs, NULL, 0, CLR_WITH_SLOTS, &job, &graph, &error),
+                     CLR_OK);
+    ck_assert_uint_eq(graph->edges.target_count, 2);
+    clr_forward_destroy(graph);
+    const struct clr_problem *problem = graph_problem(&g, "refs", "no object starts");
+    ck_assert_int_eq(problem->severity, CLR_INFO);
+    ck_assert(!clr_problems_incomplete(g.dump->problems));
     struct clr_ref ref;
     ck_assert(
-        !clr_ref_in_object(g.dump->refs, graph_number(&g, dead), graph_slot(&g, dead, 0), &ref));
+        clr_ref_in_object(g.dump->refs, graph_number(&g, dead), graph_slot(&g, dead, 0), &ref));
     ck_assert(
         clr_ref_in_object(g.dump->refs, graph_number(&g, live), graph_slot(&g, live, 0), &ref));
     graph_close(&g);
@@ -557,6 +589,7 @@ int main(void)
     TCase *edges = tcase_create("edges");
     tcase_add_loop_test(edges, both_directions_agree, 0, 2 * PROCESSES);
     tcase_add_test(edges, reachability_reports_invalid_refs_too);
+    tcase_add_loop_test(edges, invalid_refs_of_dead_objects, 0, 3);
     tcase_add_loop_test(edges, a_part_alone, 0, BUILT_PARTS);
     tcase_add_loop_test(edges, what_an_edge_says, 0, PROCESSES);
     tcase_add_loop_test(edges, objects_of_a_collectible_type_refer_to_its_allocator, 0, 1);

@@ -152,6 +152,7 @@ START_TEST(shipped_supplements)
     ck_assert_uint_eq(literal(&t, "TotalGenerationCount"), 5);
     ck_assert_uint_eq(literal(&t, "CountFreeRegionKinds"), 3);
     ck_assert_uint_eq(literal(&t, "CardTableInfoSize"), 64);
+    ck_assert_uint_eq(offset(&t, "SyncBlock", "HashCode"), 80);
     ck_assert_uint_eq(clr_descriptor_size(t.descriptor, "Generation"), 256);
     ck_assert_uint_eq(offset(&t, "Generation", "StartSegment"), 56);
     ck_assert(clr_has(offset(&t, "Generation", "AllocationStart")) == segments);
